@@ -9,9 +9,11 @@
 
 /** The time in which a page must take an answer, in ms. */
 const TAKE = 2000;
-/** How often and how long to look whether a page that is left is gone, in ms. */
+/** How often to look whether a page that is left is gone, in ms, and how many times. */
 const LOOK = 200;
-const LOOKS = 10;
+const LOOKS = 20;
+/** The looks in a row without a page after which it is gone; a page that is reloaded is back before. */
+const GONE = 5;
 
 const worker = /** @type {any} */ (self);
 
@@ -64,13 +66,10 @@ function isTaken(pages, message) {
 }
 
 async function closeWithoutPages() {
-  for (let look = 0; look < LOOKS; look += 1) {
-    const pages = await allPages();
-    if (pages.length === 0) {
-      for (const shown of await worker.registration.getNotifications()) shown.close();
-      return;
-    }
-    await new Promise((resolve) => setTimeout(resolve, LOOK));
+  for (let look = 0, gone = 0; look < LOOKS && gone < GONE; look += 1) {
+    gone = (await allPages()).length === 0 ? gone + 1 : 0;
+    if (gone === GONE) for (const shown of await worker.registration.getNotifications()) shown.close();
+    else await new Promise((resolve) => setTimeout(resolve, LOOK));
   }
 }
 

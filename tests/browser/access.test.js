@@ -85,6 +85,8 @@ test('settings are changed by keyboard alone, and the focus returns', async () =
 
 test('in a field or a dialog, keys only type', async () => {
   const hub = await startHub();
+  // An empty page has no field.
+  await hub.post('hello', { from: 'worker' });
   const page = await openDashboard(hub);
   await page.locator('hub-app[data-ready]').waitFor();
   await page.keyboard.press('/');

@@ -98,8 +98,13 @@ async function details(hub, page, name) {
 /** Opens a session in the pane. @param {Page} page @param {string} name */
 async function card(page, name) {
   await page.keyboard.press(VIEWS.sessions);
-  await page.locator('.board-row', { hasText: 'dashboard' }).first().click();
-  await page.locator('hub-session textarea').first().waitFor();
+  // A click just after the rows moved may be meant for another row, so it does nothing.
+  const opened = async () => {
+    if (await page.locator('hub-session textarea').first().isVisible()) return true;
+    await page.locator('.board-row', { hasText: 'dashboard' }).first().click();
+    return false;
+  };
+  await until(opened, { what: 'the session is shown', every: 500 });
   await picture(page, `session-${name}`);
   await page.keyboard.press('Escape');
 }

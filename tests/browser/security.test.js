@@ -191,7 +191,7 @@ test('a service worker that another program left in the browser is removed once 
   await until(async () => {
     await page.goto(hub.url);
     return (await page.title()) !== 'evil';
-  }, { what: 'the page of the hub', every: 1500 });
+  }, { what: 'the page of the hub', every: 4000, deadline: 60_000 });
   await page.locator('hub-sign-in').waitFor();
 });
 

@@ -120,8 +120,12 @@ test('dialogs and the timeline show the same texts as text', async () => {
     await page.keyboard.press('Escape');
     await until(async () => (await page.locator('dialog[open]').count()) === 0, { what: 'the dialog is closed' });
   }
-  await page.keyboard.press('4');
-  await page.locator('timeline-lane').first().waitFor();
+  // A key that is pressed while the dialog closes does nothing.
+  const lanes = async () => {
+    await page.keyboard.press('4');
+    return (await page.locator('timeline-lane').count()) > 0;
+  };
+  await until(lanes, { what: 'the timeline is shown', every: 100 });
   await page.getByRole('slider').evaluate((slider) => {
     /** @type {HTMLInputElement} */ (slider).value = '999';
     slider.dispatchEvent(new Event('input', { bubbles: true }));

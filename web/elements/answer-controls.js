@@ -90,15 +90,15 @@ function freeText(options, name, send) {
  * @param {(label: string) => void} choose
  */
 function optionButtons(options, name, choose) {
-  return h('div', { class: 'options' }, ...options.map(({ label, description }, at) => {
-    const id = `option-${(lastId += 1)}`;
-    return h(
+  return h('div', { class: 'options' }, ...options.map(({ label, description }, at) =>
+    h(
       'button',
-      { 'aria-label': `${label}, ${name}`, 'aria-describedby': description && id, 'aria-keyshortcuts': at < 9 && at + 1, onclick: () => choose(label) },
+      { 'aria-keyshortcuts': at < 9 && at + 1, onclick: () => choose(label) },
       at < 9 && h('kbd', { 'aria-hidden': 'true' }, at + 1),
-      h('span', {}, label, description && h('span', { class: 'description', id }, description)),
-    );
-  }));
+      h('span', {}, label, description && h('span', { class: 'description' }, description)),
+      h('span', { class: 'visually-hidden' }, `, ${name}`),
+    ),
+  ));
 }
 
 /**

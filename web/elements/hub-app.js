@@ -35,9 +35,12 @@ const WIDE = matchMedia('(width >= 75rem)');
 /** Matches pages that show one view at a time. */
 const NARROW = matchMedia('(width < 56rem)');
 /** Under this name the browser remembers that the feed is folded away. */
-const FOLDED = 'feed-folded';
+const FOLDED = 'hub.feed-folded';
 
 export class HubApp extends StoreElement {
+  /** The filter in the address, as text. */
+  #filter = '';
+
   connectedCallback() {
     const { removed: signal, store } = this;
     const pane = /** @type {HubPane} */ (h('hub-pane', { hidden: true, role: 'complementary', 'aria-label': 'Selected', store }));
@@ -73,10 +76,12 @@ export class HubApp extends StoreElement {
     document.addEventListener('keydown', (event) => this.#handleKey(event), { signal });
   }
 
-  /** Shows the feed if the address has a filter. */
+  /** Shows the feed if the address has another filter than before. */
   #readAddress() {
-    const search = new URLSearchParams(location.search);
-    if (!isEmpty(parseFilter(search))) this.#showView('feed', false);
+    const filter = parseFilter(new URLSearchParams(location.search));
+    const text = JSON.stringify(filter);
+    if (text !== this.#filter && !isEmpty(filter)) this.#showView('feed', false);
+    this.#filter = text;
   }
 
   /** After a row was opened the focus moves into the pane, after a restriction to the feed. @param {string} event */

@@ -15,7 +15,7 @@ import { Problem } from '../hub/problem.js';
 /** @import { Kind, Notification } from '../core/types.js' */
 
 /** Under this name the browser remembers when a page of the hub was last visible. */
-const STORED = 'last-visible';
+const STORED = 'hub.last-visible';
 /** The interval in which a visible page stores that, in ms. */
 const INTERVAL = 10_000;
 /** The most notifications of each part. */

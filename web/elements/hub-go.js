@@ -32,8 +32,8 @@ export class HubGo extends StoreElement {
     this.#shown = now;
     this.hidden = !url && !canGo;
     this.replaceChildren(
-      canGo ? h('button', { class: 'small', title: 'Selects its tmux pane', 'aria-label': `Go to the pane of ${name}`, onclick: () => this.#go(session) }, 'Go to its pane') : '',
-      url ? h('a', { href: url, 'aria-label': `Open the directory of ${name} in your editor` }, 'Open in editor') : '',
+      canGo ? h('button', { class: 'small', title: 'Selects its tmux pane', onclick: () => this.#go(session) }, 'Go to its pane', h('span', { class: 'visually-hidden' }, `, ${name}`)) : '',
+      url ? h('a', { href: url }, 'Open in editor', h('span', { class: 'visually-hidden' }, `, ${name}`)) : '',
       this.#attach,
     );
   }

@@ -35,6 +35,8 @@ export async function askPermission() {
 export class Alerts {
   /** The needs so far, by tag; null until the data is loaded. @type {Map<string, Need>|null} */
   #known = null;
+  /** When the page was opened, in ms. */
+  #openedAt = Date.now();
   /** Urgent notifications that were shown, by tag. @type {Map<string, HubNotification>} */
   #urgent = new Map();
   /** Notifications are shown and closed in this order. @type {Promise<unknown>} */
@@ -85,7 +87,8 @@ export class Alerts {
     const settled = [...this.#urgent].filter(([, { id }]) => isSettled(store.feed.get(id)));
     for (const [tag] of settled) this.#urgent.delete(tag);
     // Needs from before the page was opened are in the page, which the person has just opened.
-    if (before && store.isLeader) this.#call(needs.filter(({ tag }) => !before.has(tag)));
+    const isNew = (/** @type {Need} */ { tag, ts }) => (before ? !before.has(tag) : Date.parse(ts) > this.#openedAt);
+    if (store.isLeader) this.#call(needs.filter(isNew));
     this.#replace(needs.filter(({ tag, answers }) => before?.has(tag) && !isEqual(before.get(tag)?.answers, answers)));
     if (!before || [...before.keys()].some((tag) => !this.#isOpen(tag)) || settled.length > 0) this.#closeSettled();
   }

@@ -194,12 +194,12 @@ export class Hub {
    */
   async restart({ fresh } = {}) {
     if (this.#child) await this.stop();
-    const token = join(this.stateDir, 'token');
+    const before = this.stateDir;
     if (fresh) {
       this.#states += 1;
       mkdirSync(this.stateDir, { mode: 0o700 });
     }
-    if (fresh === 'log') copyFileSync(token, join(this.stateDir, 'token'));
+    if (fresh === 'log') for (const file of ['token', 'devices.json']) copyFileSync(join(before, file), join(this.stateDir, file));
     await this.launch();
   }
 
