@@ -200,12 +200,20 @@ impl State {
         });
         let mut proved: Vec<Record> = proved.collect();
         if is_proof(event, Way::Hook) {
-            let answers = self.answers_without_proof(project, session);
-            let place = Some((project, session));
-            let acked = SettleReason::Acked;
-            proved.extend(settled(answers, place, acked, Some("resumed"), now));
+            proved.extend(self.taken_answers((project, session), now));
         }
         proved
+    }
+
+    /// Returns the records that acknowledge the answers to a session's dialogs, because the session went on.
+    pub(super) fn taken_answers(
+        &self,
+        (project, session): (&ProjectName, &InboxName),
+        now: Timestamp,
+    ) -> Vec<Record> {
+        let answers = self.answers_without_proof(project, session);
+        let place = Some((project, session));
+        settled(answers, place, SettleReason::Acked, Some("resumed"), now)
     }
 
     /// Returns the records that hold the JSON of items emitted by a session's wakes without proof yet, oldest first. A

@@ -115,8 +115,11 @@ impl State {
         if begins && !ends {
             transaction.also(self.set_session(place, &hook.info, alias.as_ref(), true, now));
         }
-        // A held request is not yet proof that the model continued, so it proves no delivery; neither does a file.
-        if hook.held.is_none() && hook.derived_at.is_none() {
+        // A held request is not yet proof that the model continued, so it proves no delivery; neither does a file. But the
+        // next dialog proves that the one before it was answered.
+        if hook.held.is_some() {
+            transaction.also(self.taken_answers(place, now));
+        } else if hook.derived_at.is_none() {
             transaction.also(self.proved_by(place, &hook.happened, now));
         }
         let mut context = HookContext {
