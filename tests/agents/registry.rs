@@ -181,9 +181,9 @@ fn a_killed_session_ends_with_its_question_although_its_file_stays() {
     hub.question();
     let (process, _) = says(&hub, "waiting", Some("permission prompt"));
     signal(process, "KILL");
-    until("no live session is listed", || {
-        let all = hub.get("/sessions");
-        (all["sessions"].as_array()?.is_empty()).then_some(())
+    until("the session is listed as dead", || {
+        let session = hub.get("/sessions")["sessions"][0].take();
+        (session["gone"] == true && session["phase"]["name"] == "blocked").then_some(())
     });
     assert_eq!(hub.open_questions(), Vec::<Value>::new());
     says(&hub, "waiting", Some("permission prompt"));
