@@ -117,9 +117,13 @@ impl State {
         }
         // A held request is not yet proof that the model continued, so it proves no delivery; neither does a file. But the
         // next dialog proves that the one before it was answered.
-        if hook.held.is_some() {
+        let asks = matches!(
+            hook.happened,
+            AgentEvent::Asks { .. } | AgentEvent::Permission { .. }
+        );
+        if hook.held.is_some() && asks {
             transaction.also(self.taken_answers(place, now));
-        } else if hook.derived_at.is_none() {
+        } else if hook.held.is_none() && hook.derived_at.is_none() {
             transaction.also(self.proved_by(place, &hook.happened, now));
         }
         let mut context = HookContext {

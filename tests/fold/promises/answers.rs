@@ -129,6 +129,17 @@ fn the_answer_to_a_held_request_is_stored_then_delivered_then_taken() {
 }
 
 #[test]
+fn the_next_dialog_of_a_session_proves_that_it_took_the_answer_to_the_one_before() {
+    let mut hub = Hub::new();
+    hub.held_hook("w1", permission());
+    let id = hub.open_question(0);
+    hub.post(approves("person", id));
+    hub.note_answer(id, true);
+    hub.held_hook("w1", permission());
+    assert_eq!(hub.delivery(id, false), Some(AnswerDelivery::Taken));
+}
+
+#[test]
 fn an_answer_that_its_hook_could_not_deliver_leaves_the_question_to_the_terminal() {
     let mut hub = Hub::new();
     hub.held_hook("w1", permission());
