@@ -31,7 +31,13 @@ RULES = {
         r".*; what begins with { or \[ is read as JSON",
         "a notification has at most 65536 bytes of JSON",
     ],
-    "putPreferences": ["quiet hours begin and end at the same time", "unknown time zone '"],
+    "markManySeen": ["undo goes alone$", "undo is the number", "give ids", "thread goes with"],
+    "putPreferences": [
+        "quiet hours begin and end at the same time",
+        "unknown time zone '",
+        r"editor is a link with \{path\}",
+    ],
+    "timeline": ["since is before until and not in the future$"],
     "wait": [
         "cursor [^ ]+ is not a place in this log",
         "this lease was not given out by this hub$",
