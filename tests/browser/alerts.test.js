@@ -256,12 +256,11 @@ test('only urgent needs pass a mute', async () => {
   await shows(page, other.id, urgent.id);
 });
 
-test('a burst shows a few browser notifications, a count and one sound', async () => {
+test('a burst plays one sound, and its notifications are closed when it is settled', async () => {
   const { hub, page } = await watched({ ...NEEDS, sound: ['needs_you'] });
   const { ids } = await hub.post(Array.from({ length: 20 }, (_, n) => ({ from: 'api', type: 'question', msg: `question ${n}` })));
   await counts(page, 20);
-  await until(async () => (await tags(page)).includes('more'), { what: 'the count' });
-  assert.ok((await tags(page)).length <= 12, (await tags(page)).join());
+  await until(async () => (await tags(page)).length > 0, { what: 'shown' });
   assert.equal((await heard(page)).length, 2, 'one rising sound');
   await hub.call('POST', '/seen', { up_to: ids.at(-1), seen: true });
   for (const id of ids) await settle(hub, id);

@@ -32,14 +32,9 @@ export async function askPermission() {
   return permission();
 }
 
-/** The time in which new needs are gathered into one alert, in ms: the page loads the questions of a burst one by one. */
-const GATHER = 150;
-
 export class Alerts {
   /** The needs so far, by tag; null until the data is loaded. @type {Map<string, Need>|null} */
   #known = null;
-  /** New needs for which the person is not called yet. @type {Need[]} */
-  #gathered = [];
   /** When the page was opened, in ms. */
   #openedAt = Date.now();
   /** Urgent notifications that were shown, by tag. @type {Map<string, HubNotification>} */
@@ -105,16 +100,9 @@ export class Alerts {
     this.#call(urgent.map(urgentNeed));
   }
 
-  /** Calls the person for needs that are new, and for those that follow within a moment. @param {Need[]} needs */
+  /** @param {Need[]} needs that are new */
   #call(needs) {
-    if (needs.length === 0) return;
-    if (this.#gathered.push(...needs) === needs.length) setTimeout(() => this.#alert(this.#gathered.splice(0)), GATHER);
-  }
-
-  /** @param {Need[]} needs */
-  #alert(needs) {
     const { store } = this;
-    if (store.closed.aborted) return;
     const { show, more, sound } = selectAlerts(store.preferences, needs, store.now());
     if (sound) alertBySound(sound);
     if (show.length === 0) return;
