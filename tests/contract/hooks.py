@@ -31,7 +31,7 @@ RULES = {
         r".*; what begins with { or \[ is read as JSON",
         "a notification has at most 65536 bytes of JSON",
     ],
-    "markManySeen": ["undo goes alone$", "ids goes with seen alone$", "undo is the number", "give ids", "thread goes with"],
+    "markManySeen": ["undo goes alone$", "ids goes with seen alone$", "give seen", "give 1 to", "undo is the number", "give ids", "thread goes with"],
     "putPreferences": [
         "quiet hours begin and end at the same time",
         "unknown time zone '",
