@@ -63,7 +63,7 @@ export async function newContext(options = {}) {
   context.on('console', (message) => {
     if (message.type() === 'error') book.said.push(`console: ${message.text()} (${message.location().url})`);
   });
-  context.on('weberror', (error) => book.said.push(`uncaught: ${error.error().stack ?? error.error()}`));
+  context.on('weberror', (error) => book.said.push(`uncaught: ${error.error().stack || error.error()}`));
   context.on('dialog', (dialog) => {
     book.said.push(`dialog: ${dialog.message()}`);
     dialog.dismiss().catch(() => {});

@@ -25,6 +25,13 @@ function recorder() {
   // Playwright gives every page the focus.
   // @ts-expect-error the recorder's
   document.hasFocus = () => window.focused;
+  // Chromium drops a notification that is shown while the list is read.
+  if ('ServiceWorkerRegistration' in window) {
+    const { showNotification } = ServiceWorkerRegistration.prototype;
+    ServiceWorkerRegistration.prototype.showNotification = function (...args) {
+      return navigator.locks.request('browser notifications', () => showNotification.apply(this, args));
+    };
+  }
   navigator.setAppBadge = async (count = 0) => void badges.push(count);
   const start = OscillatorNode.prototype.start;
   OscillatorNode.prototype.start = function (when) {
@@ -55,7 +62,7 @@ export function focus(page, focused = true) {
 export async function shown(page) {
   const all = await page.evaluate(async () => {
     const registration = await navigator.serviceWorker.getRegistration();
-    const found = (await registration?.getNotifications()) ?? [];
+    const found = (await navigator.locks.request('browser notifications', () => registration?.getNotifications())) ?? [];
     // @ts-expect-error not in the types of TypeScript yet
     return found.map(({ title, body, tag, actions }) => ({ title, body, tag, actions: actions.map((one) => one.title) }));
   });
