@@ -49,6 +49,12 @@ pub struct SessionInfo {
     /// The process that it runs in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
+    /// The branch that is checked out in its working directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The web address of the directory's repository, such as `https://github.com/tokio-rs/axum`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
     /// The session's tmux pane, such as `%7`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane: Option<String>,

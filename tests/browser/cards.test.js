@@ -55,7 +55,7 @@ test('an edit is a diff: the path as its title, removed lines above added ones, 
   const page = await openDashboard(hub);
   const change = of(page, id).locator('.change');
   assert.equal(await change.locator('figcaption').innerText(), `${PROJECT}/src/a.rs`);
-  assert.equal(await change.getByRole('link').getAttribute('href'), `vscode://file${PROJECT}/src/a.rs`);
+  assert.equal(await change.getByRole('link').getAttribute('href'), `vscode://file${PROJECT}/src/a.rs:1`);
   assert.equal((await change.locator('pre').textContent())?.trimEnd(), '  fn a() {\n-   one();\n+   two();U+202E\n  }');
   assert.deepEqual([await change.locator('del').count(), await change.locator('ins').count()], [1, 1]);
   await change.getByText('in every place').waitFor();

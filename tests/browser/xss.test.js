@@ -32,7 +32,7 @@ test('the fields of a session are shown verbatim', async () => {
   let taken = 0;
   for (const [n, text] of CORPUS.entries()) {
     // The hub refuses a field that breaks a rule; a stored one is shown.
-    const about = { name: text.slice(0, 64), agent: text, host: text, cwd: text, pane: text, title: text, metadata: { [text]: text } };
+    const about = { name: text.slice(0, 64), agent: text, host: text, cwd: text, branch: text, repository: text, pane: text, title: text, metadata: { [text]: text } };
     taken += await tried(hub, 'PUT', `/sessions/s${n}?project=p`, about);
     taken += await tried(hub, 'PUT', `/sessions/t${n}?project=${encodeURIComponent(text)}`, { ...about, name: `t${n}`, parent: 's0' });
     await tried(hub, 'POST', '/notify', { from: `s${n}`, project: 'p', type: n % 2 ? 'error' : 'progress', msg: text, data: { completed: n, total: CORPUS.length } });

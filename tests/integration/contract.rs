@@ -104,7 +104,7 @@ async fn take_back(client: &Client) {
 async fn know_sessions(client: &Client) {
     let info = json!({
         "name": "login", "agent": "run", "host": "mill", "cwd": "/r", "parent": "boss", "role": "worker",
-        "main_worktree": false, "process": { "pid": 1 }, "pane": "%7", "title": "t", "metadata": { "a": 1 },
+        "main_worktree": false, "process": { "pid": 1 }, "branch": "main", "repository": "https://a.b/c", "pane": "%7", "title": "t", "metadata": { "a": 1 },
     });
     let mut events = client.events("?kinds=session,listener").await;
     client.register("0b1c", info).await;

@@ -155,6 +155,8 @@ export interface Schemas {
         main_worktree?: boolean;
         headless?: boolean;
         process?: Schemas["Process"];
+        branch?: string;
+        repository?: string;
         pane?: string;
         title?: string;
         metadata?: unknown;
@@ -172,6 +174,8 @@ export interface Schemas {
         main_worktree?: boolean;
         headless?: boolean;
         process?: Schemas["Process"];
+        branch?: string;
+        repository?: string;
         pane?: string;
         title?: string;
         metadata?: unknown;

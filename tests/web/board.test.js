@@ -57,7 +57,7 @@ test('a row says the tool that runs, the question or the text of the phase', () 
 });
 
 test('the branch is reported, or is the directory beside the project', () => {
-  assert.equal(checkout({ project: '/src/hub', metadata: { branch: 'feature/x' } }), 'feature/x');
+  assert.equal(checkout({ project: '/src/hub', branch: 'feature/x' }), 'feature/x');
   assert.equal(checkout({ project: '/src/hub', cwd: '/src/hub-web' }), 'web');
   assert.equal(checkout({ project: '/src/hub', cwd: '/work/other' }), 'other');
   assert.equal(checkout({ project: '/src/hub', cwd: '/src/hub/web' }), '');

@@ -21,14 +21,18 @@ test('paths are links only where their directory is known', () => {
   const text = 'in src/a.rs:12:3, ./b/c.js and ../up/d.py:4; /etc/x.conf. but/not, 1/2, and/or, src/dir/';
   assert.deepEqual(links(text), []);
   assert.deepEqual(links(text, { cwd: '/home/me/my repo' }), [
-    ['src/a.rs:12:3', 'vscode://file/home/me/my%20repo/src/a.rs:12:3'], ['./b/c.js', 'vscode://file/home/me/my%20repo/b/c.js'],
-    ['../up/d.py:4', 'vscode://file/home/me/up/d.py:4'], ['/etc/x.conf', 'vscode://file/etc/x.conf'],
+    ['src/a.rs:12:3', 'vscode://file/home/me/my%20repo/src/a.rs:12'], ['./b/c.js', 'vscode://file/home/me/my%20repo/b/c.js:1'],
+    ['../up/d.py:4', 'vscode://file/home/me/up/d.py:4'], ['/etc/x.conf', 'vscode://file/etc/x.conf:1'],
   ]);
+});
+
+test('a path opens in the editor of the settings', () => {
+  assert.deepEqual(links('see a/b.rs:7', { cwd: '/r', editor: 'zed://file{path}:{line}' }), [['a/b.rs:7', 'zed://file/r/a/b.rs:7']]);
 });
 
 test('a number is a link only where the web address of the repository is known', () => {
   assert.deepEqual(links('fixed in #12'), []);
-  assert.deepEqual(links('fixed in #12, a#3, &#60; #x', { repository: 'https://a.b/c/d/' }), [['#12', 'https://a.b/c/d/pull/12']]);
+  assert.deepEqual(links('fixed in #12, a#3, &#60; #x', { repository: 'https://a.b/c/d/' }), [['#12', 'https://a.b/c/d/issues/12']]);
 });
 
 test('the pieces together are the text', () => {

@@ -87,11 +87,10 @@ export function activity({ name, text = '', tool }, question) {
 /**
  * The branch of a session's checkout, or the name of its directory if that is not the project's.
  *
- * @param {Pick<Session, 'project'|'cwd'|'metadata'>} session
+ * @param {Pick<Session, 'project'|'cwd'|'branch'>} session
  */
-export function checkout({ project, cwd, metadata }) {
-  const branch = /** @type {any} */ (metadata)?.branch;
-  if (typeof branch === 'string') return branch;
+export function checkout({ project, cwd, branch }) {
+  if (branch) return branch;
   if (!cwd || cwd === project || cwd.startsWith(`${project}/`)) return '';
   const [own, of] = [projectName(cwd), projectName(project)];
   return own.startsWith(`${of}-`) ? own.slice(of.length + 1) : own;

@@ -1,9 +1,12 @@
 /** Finds links in a text: web addresses, paths of files, and numbers of pull requests. */
 
+import { editorUrl } from './editor.js';
+
 /**
  * @typedef {object} Context what is known of the place where a text was written
  * @property {string} [cwd] the directory to which paths are relative; absent if the files are on another machine
  * @property {string} [repository] the web address of the repository
+ * @property {string} [editor] the template of links to the person's editor
  *
  * @typedef {{text: string, href?: string}} Piece
  */
@@ -52,13 +55,15 @@ function trimEnd(url) {
 /**
  * @param {string} text
  * @param {Context} context
+ * @returns {string|undefined}
  */
-function hrefOf(text, { cwd, repository }) {
+function hrefOf(text, { cwd, repository, editor }) {
   if (/^https?:/.test(text)) return webUrl(text);
-  if (text.startsWith('#')) return repository && webUrl(`${repository.replace(/\/$/, '')}/pull/${text.slice(1)}`);
-  const [, path, line = '', column = ''] = /^(.*?)(?::(\d+))?(?::(\d+))?$/.exec(text) ?? [];
+  // Forges redirect the issue of a pull request's number to the pull request.
+  if (text.startsWith('#')) return repository && webUrl(`${repository.replace(/\/$/, '')}/issues/${text.slice(1)}`);
+  const [, path = '', line] = /^(.*?)(?::(\d+))?(?::\d+)?$/.exec(text) ?? [];
   if (!line && !/\.[A-Za-z]\w{0,9}$/.test(path)) return undefined;
-  return cwd === undefined ? undefined : editorUrl(absolutePath(path, cwd), line, column);
+  return cwd === undefined ? undefined : editorUrl(editor, absolutePath(path, cwd), Number(line ?? 1)) ?? undefined;
 }
 
 /**
@@ -81,16 +86,4 @@ function absolutePath(path, cwd) {
     else if (part && part !== '.') parts.push(part);
   }
   return `/${parts.join('/')}`;
-}
-
-/**
- * The address that opens a file in the editor.
- *
- * @param {string} path absolute
- * @param {string} [line]
- * @param {string} [column]
- */
-export function editorUrl(path, line = '', column = '') {
-  const encoded = path.split('/').map(encodeURIComponent).join('/');
-  return `vscode://file${encoded}${line && `:${line}`}${column && `:${column}`}`;
 }

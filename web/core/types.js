@@ -8,7 +8,7 @@
  * @typedef {Schemas['Phase']} Phase
  * @typedef {Schemas['Holder']} Holder
  * @typedef {Schemas['Listener']} Listener
- * @typedef {Schemas['Question'] & {delivery?: 'waiting'|'stored'|'delivered'|'taken'|'terminal', held_until?: string}} Question
+ * @typedef {Schemas['Question']} Question
  * @typedef {Schemas['AskersPlace']} SessionLocation
  * @typedef {Schemas['Mute']} Mute
  * @typedef {Schemas['Preferences']} Preferences

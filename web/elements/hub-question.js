@@ -257,8 +257,7 @@ export class HubQuestion extends StoreElement {
  */
 export function contextOf(store, session) {
   const isHere = session?.host === undefined || session.host === store.info?.host;
-  const { repository } = Object(session?.metadata);
-  return { cwd: isHere ? session?.cwd : undefined, repository: typeof repository === 'string' ? repository : undefined };
+  return { cwd: isHere ? session?.cwd : undefined, repository: session?.repository, editor: store.preferences.editor };
 }
 
 /**

@@ -15,6 +15,8 @@ import { Problem } from './problem.js';
 
 /** The shortest interval between requests for the sessions, in ms. */
 const MIN_REFRESH = 250;
+/** The longest interval between these requests while a session works, in ms: its tool calls cause no event. */
+const WORKING_REFRESH = 2_000;
 /** The longest interval between these requests, in ms, because a session that falls silent causes no event. */
 const MAX_REFRESH = 30_000;
 
@@ -50,7 +52,7 @@ export class Live {
       if (message.kind === 'hello' && store.isLeader) this.#sendState();
     });
     signal.addEventListener('abort', unsubscribe);
-    const timer = setInterval(() => document.hidden || this.#refreshSessions(), MAX_REFRESH);
+    const timer = setInterval(() => document.hidden || this.#refreshStale(), WORKING_REFRESH);
     signal.addEventListener('abort', () => clearInterval(timer));
     const reconnect = () => document.hidden || this.#stream?.reconnect();
     addEventListener('online', reconnect, { signal });
@@ -237,6 +239,12 @@ export class Live {
         : `The hub no longer has the notifications ${from} to ${to}. The page was reloaded.`,
     );
     await this.#loadUntilDone();
+  }
+
+  /** Requests the sessions if they may have changed without an event. */
+  #refreshStale() {
+    const works = [...this.store.sessions.values()].some(({ phase }) => phase.name === 'working');
+    if (Date.now() - this.#refreshed >= (works ? 0 : MAX_REFRESH)) this.#refreshSessions();
   }
 
   /** Requests the sessions soon, but at most once an interval. */

@@ -309,6 +309,8 @@ macro_rules! with_info_fields {
             main_worktree,
             headless,
             process,
+            branch,
+            repository,
             pane,
             title,
             metadata

@@ -67,6 +67,7 @@ impl Surroundings {
         let var = |name: &str| env.var(name).and_then(|value| value.to_str());
         let name_of = |name: &str| var(name)?.parse::<InboxName>().ok();
         let agent = self.process.as_ref();
+        let repository = self.repository.as_ref();
         let given = given_session(env).ok().flatten();
         let given = given.filter(|_| is_given_to(env, agent));
         // The terminal of a headless session shows the program that started it, so it is not checked.
@@ -83,6 +84,8 @@ impl Surroundings {
             .maybe("pid", agent.map(|process| process.pid))
             .maybe("started", agent.and_then(|process| process.started))
             .maybe("boot_id", agent.and_then(|it| it.boot_id.as_ref()))
+            .maybe("branch", repository.and_then(Repository::branch))
+            .maybe("repository", repository.and_then(Repository::web_address))
             .maybe("pane", var("TMUX_PANE"))
             .with("headless", self.headless)
             .maybe("watched", watched.then_some(true))
