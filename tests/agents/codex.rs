@@ -32,10 +32,10 @@ fn steps(hub: &InstalledHub, id: u64) -> Vec<String> {
 const BY_APP_SERVER: [&str; 3] = ["stored", "emitted app_server", "acked"];
 const BY_HOOK: [&str; 3] = ["stored", "emitted hook", "acked"];
 
-/// A command that runs until the test creates the file `go-on`.
+/// A command that runs until the test creates the file `go-on`; it creates `go-on-waits`.
 fn works(hub: &InstalledHub) -> Reply {
     let go_on = hub.path("go-on").display().to_string();
-    let command = format!("until [ -e {go_on} ]; do sleep 0.05; done");
+    let command = format!("touch {go_on}-waits; until [ -e {go_on} ]; do sleep 0.05; done");
     Reply::tool(
         "exec_command",
         json!({"cmd": command, "yield_time_ms": 30_000}),
@@ -101,10 +101,10 @@ fn a_session_that_the_person_interrupted_is_paused_and_says_so() {
     let codex = hub.codex_terminal(&[], rules([("Dig a tunnel", works(&hub))]));
     greet(&hub, &codex);
     codex.submit("Dig a tunnel");
-    // Codex lists no turn that is interrupted before its first item.
-    codex
-        .pane
-        .until("the command runs", |it| it.contains("until [ -e"));
+    // Codex does not list a turn that is interrupted before its first item.
+    until("the command runs", || {
+        hub.path("go-on-waits").exists().then_some(())
+    });
     codex.pane.press(&["Escape"]);
     until_unreachable(&hub, "paused: the person interrupted the last turn");
     let id = hub.send("primary", "builder", "news after Escape");

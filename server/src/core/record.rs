@@ -31,6 +31,7 @@ macro_rules! records {
     ) => {
         /// One fact in the log.
         #[derive(Debug, Clone, PartialEq)]
+        #[allow(clippy::large_enum_variant)] // a commit has few records, and none is kept
         pub enum Record {
             $($(#[$framed_doc])* $Framed($Framed),)*
             $($(#[$json_doc])* $Json($Json),)*
