@@ -34,12 +34,19 @@ const BY_HOOK: [&str; 3] = ["stored", "emitted hook", "acked"];
 
 /// A command that runs until the test creates the file `go-on`; it creates `go-on-waits`.
 fn works(hub: &InstalledHub) -> Reply {
-    let go_on = hub.path("go-on").display().to_string();
+    let go_on = hub.project().join("go-on").display().to_string();
     let command = format!("touch {go_on}-waits; until [ -e {go_on} ]; do sleep 0.05; done");
     Reply::tool(
         "exec_command",
         json!({"cmd": command, "yield_time_ms": 30_000}),
     )
+}
+
+/// Waits until the command of [`works`] runs. Codex counts a turn as active and lists it only from its first item on.
+fn until_it_works(hub: &InstalledHub) {
+    until("the command runs", || {
+        hub.project().join("go-on-waits").exists().then_some(())
+    });
 }
 
 /// Waits until the session shows that the hub cannot wake it, for a reason that contains `why`.
@@ -87,8 +94,9 @@ fn a_busy_session_gets_a_notification_once_from_its_hook() {
     greet(&hub, &codex);
     codex.submit("Dig a tunnel");
     hub.state("main", "working");
+    until_it_works(&hub);
     let id = hub.send("primary", "builder", "news in between");
-    std::fs::write(hub.path("go-on"), "").expect("a file");
+    std::fs::write(hub.project().join("go-on"), "").expect("a file");
     codex.model.until_received("news in between");
     hub.step(id, "acked");
     assert_eq!(steps(&hub, id), BY_HOOK);
@@ -101,10 +109,7 @@ fn a_session_that_the_person_interrupted_is_paused_and_says_so() {
     let codex = hub.codex_terminal(&[], rules([("Dig a tunnel", works(&hub))]));
     greet(&hub, &codex);
     codex.submit("Dig a tunnel");
-    // Codex does not list a turn that is interrupted before its first item.
-    until("the command runs", || {
-        hub.path("go-on-waits").exists().then_some(())
-    });
+    until_it_works(&hub);
     codex.pane.press(&["Escape"]);
     until_unreachable(&hub, "paused: the person interrupted the last turn");
     let id = hub.send("primary", "builder", "news after Escape");
