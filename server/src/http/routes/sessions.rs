@@ -132,6 +132,8 @@ fn check(info: &SessionInfo) -> Result<(), ApiError> {
         &info.host,
         &info.cwd,
         &info.role,
+        &info.branch,
+        &info.repository,
         &info.pane,
         &info.title,
     ];
