@@ -274,7 +274,7 @@ test('a sender that is not a session can be muted', async () => {
   const page = await openDashboard(hub);
   await row(page, id).locator('.content').click();
   await page.getByRole('button', { name: 'Snooze until tomorrow, 8:00' }).click();
-  await page.locator('hub-pane').getByText(/Muted: \d+ h left/).waitFor();
+  await page.locator('hub-pane').getByText(/Muted: \d+ [hd] left/).waitFor();
   const [mute] = (await hub.get('/preferences')).mutes;
   assert.deepEqual([mute.project, mute.session, new Date(mute.until).getHours()], ['/src/app', 'cron', 8]);
 });
