@@ -111,7 +111,7 @@ impl Repository {
         let config = read(&self.common_dir.join("config")).ok()?;
         let mut found = None;
         each_setting(&config, |section, name, value| {
-            if (section, name) == ("remote", "url") {
+            if section.starts_with("remote ") && name == "url" {
                 found = found.take().or_else(|| web_address(value));
             }
         });
@@ -178,7 +178,7 @@ fn web_address(remote: &str) -> Option<String> {
     is_page.then(|| format!("https://{host}/{path}"))
 }
 
-/// Calls `take` with each setting of a configuration file: its section without the subsection, its name, and its value;
+/// Calls `take` with each setting of a configuration file: its section with the subsection, its name, and its value;
 /// section and name in lower case. Settings that span lines, or whose value is quoted in part, are not parsed.
 pub fn each_setting(config: &str, mut take: impl FnMut(&str, &str, &str)) {
     let mut section = String::new();
@@ -303,6 +303,21 @@ mod tests {
         };
         assert_eq!(name("side").as_deref(), Some("side"));
         assert_eq!(name("main"), None);
+    }
+
+    #[test]
+    fn the_web_address_is_that_of_the_first_remote_with_a_page() {
+        let place = Place::new();
+        place.repository();
+        let found = Repository::discover(&place.path("main")).unwrap();
+        assert_eq!(found.web_address(), None);
+        place.git("main", &["remote", "add", "local", "/srv/api.git"]);
+        place.git(
+            "main",
+            &["remote", "add", "origin", "git@example.org:shop/api.git"],
+        );
+        let address = found.web_address();
+        assert_eq!(address.as_deref(), Some("https://example.org/shop/api"));
     }
 
     #[test]
