@@ -76,6 +76,13 @@ proptest! {
     }
 }
 
+#[test]
+fn a_record_in_several_blocks_is_read_whole_with_any_limit() {
+    let (_dir, journal) = fresh();
+    let stored = append(&journal, &[20_000, 1]);
+    is_readable_from_every_cursor(&journal, &stored, 0);
+}
+
 /// Returns the blocks of the next commit without storing them.
 fn pack(journal: &SledJournal, sizes: &[usize]) -> Vec<Block> {
     let entries = entries(journal.head() + 1, sizes);
