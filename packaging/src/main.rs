@@ -3,6 +3,7 @@
 //! It is a program of its own, because `hubctl` starts at every hook of every agent and must stay small.
 
 mod config_page;
+mod sbom;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,11 +14,16 @@ use clap_complete::shells;
 use hubctl::Shell;
 
 fn main() -> anyhow::Result<()> {
-    let out: PathBuf = std::env::args_os()
-        .nth(1)
-        .context("usage: hub-packaging DIRECTORY")?
-        .into();
-    write_all(&out).with_context(|| out.display().to_string())
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match &args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--sbom", made, commit] => {
+            let document = std::io::read_to_string(std::io::stdin())?;
+            print!("{}", sbom::reproducible(&document, made, commit)?);
+            Ok(())
+        }
+        [out] => write_all(Path::new(out)).with_context(|| (*out).to_owned()),
+        _ => anyhow::bail!("usage: hub-packaging DIRECTORY, or hub-packaging --sbom TIME COMMIT"),
+    }
 }
 
 /// Writes all files below `out`, each at its path below a prefix such as `/usr`.
