@@ -37,10 +37,10 @@ worker.addEventListener('message', (/** @type {any} */ event) => {
  * @param {string} action
  */
 async function click({ id = null, answers = {} }, action) {
-  const pages = await allPages();
   const answer = answers[action];
-  if (answer !== undefined && (await isTaken(pages, { kind: 'answer', id, answer }))) return;
-  const page = pages[0];
+  if (answer !== undefined && (await isTaken(await allPages(), { kind: 'answer', id, answer }))) return;
+  // Read again: a page that was being left took nothing.
+  const [page] = await allPages();
   if (!page) return worker.clients.openWindow(id === null ? '/' : `/?id=${id}`);
   page.postMessage({ kind: 'open', id });
   // A browser may refuse the focus; the page shows it anyway.

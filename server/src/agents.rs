@@ -38,8 +38,8 @@ pub struct ParsedHook {
     pub cwd: Option<String>,
     /// The session's title in the agent, if it has one.
     pub title: Option<String>,
-    /// Whether the event happened inside a subagent. Subagents get no answers.
-    pub subagent: bool,
+    /// The agent's id of the subagent in which the event happened. Subagents get no notifications.
+    pub subagent: Option<String>,
     /// The kind of event.
     pub happened: AgentEvent,
     /// Whether the answer can carry text to the model.
@@ -165,12 +165,13 @@ fn session(
 /// An event with the session, the name and the directory; the agent's parser fills in the rest.
 fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
     let cwd = text(payload, "cwd");
+    let subagent = text(payload, "agent_id");
     ParsedHook {
         id,
         name: name.chars().take(64).collect(),
         cwd: (!cwd.is_empty()).then(|| cwd.to_owned()),
         title: None,
-        subagent: !text(payload, "agent_id").is_empty(),
+        subagent: (!subagent.is_empty()).then(|| subagent.chars().take(64).collect()),
         happened: AgentEvent::Seen,
         accepts_context: false,
         takes: None,

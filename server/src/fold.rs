@@ -18,6 +18,7 @@ use crate::core::record::{ClockMoved, Record};
 mod answer; // who may answer a question, and how an answer reaches the asker
 mod collapse; // a newer item supersedes a pending one with the same key
 mod delivery; // acknowledged, emitted, returned, escalated
+mod dialog; // questions that an agent shows in a dialog of its own
 mod hook; // an agent's hook events become notifications
 mod idempotency; // a request with an Idempotency-Key is carried out once
 mod inbox; // one inbox and its pending items

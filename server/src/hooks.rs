@@ -217,6 +217,7 @@ impl<'a> HookRequest<'a> {
             id: self.event.id.clone(),
             info: self.session_info(),
             shares_process: self.params.app_server,
+            subagent: self.event.subagent.clone(),
             happened,
             event: self.event.name.clone(),
             watched: self.params.watched,

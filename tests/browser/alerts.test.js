@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 
 import { allow, HUB_DOWN, live, newContext, openDashboard, startHub, test, until } from './support/index.js';
-import { badges, click, focus, heard, record, shown, tags } from './support/recorded.js';
+import { badges, click, clickOn, focus, heard, notification, record, shown, tags } from './support/recorded.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('./support/hub.js').Hub} Hub */
@@ -280,9 +280,9 @@ test('a click without an open page opens one', async () => {
   const { hub, context, page } = await watched(NEEDS);
   const { id } = await ask(hub, { options: ['yes', 'no'] });
   await shows(page, id);
+  const left = await notification(context, String(id));
   await page.goto('about:blank');
-  // It is still shown until the worker has noticed that the page is gone.
-  assert.deepEqual(await click(context, String(id), 'yes'), [`/?id=${id}`]);
+  assert.deepEqual(await clickOn(left, 'yes'), [`/?id=${id}`]);
   assert.equal((await hub.get(`/questions/${id}`)).state, 'open');
 });
 

@@ -134,7 +134,7 @@ test('a permission offers the agent\'s own rule for this session, and a countdow
   const context = { held_until: new Date(Date.now() + 600_000).toISOString() };
   const page = await openWith(hub, { questions: (one) => ({ ...one, ...context }) });
   const card = of(page, id);
-  assert.match(await card.locator('.deadline').innerText(), /^The agent waits for the hub: 9 min left$/);
+  assert.match(await card.locator('.deadline').innerText(), /^Answer here or in its terminal: 9 min left$/);
   assert.equal(await card.locator('.request').getByText('suggestions').count(), 0);
   await card.getByRole('button', { name: 'Allow Bash(npm test:*) for this session, login' }).click();
   await card.getByRole('button', { name: 'Send now, login' }).click();
@@ -170,7 +170,7 @@ test('a form of a tool server is filled in, or declined', async () => {
   await axe(page);
   await card.getByRole('button', { name: 'Answer, login' }).click();
   await card.getByRole('button', { name: 'Send now' }).click();
-  assert.equal(await answered(hub, first), 'accept: {"db":"b","host":"mill","port":80,"tls":true}');
+  assert.equal(await answered(hub, first), 'accept: {"host":"mill","port":80,"tls":true,"db":"b"}');
   await of(page, next).getByRole('button', { name: 'Decline, search' }).click();
   await of(page, next).getByRole('button', { name: 'Send now' }).click();
   assert.equal(await answered(hub, next), 'decline');
@@ -316,12 +316,14 @@ test('the calm sentence is impossible while an agent needs the person, waits for
  */
 async function openWith(hub, { questions = (one) => one, sessions = (one) => one }) {
   const page = await openDashboard(hub, { live: false, signIn: false });
-  const edit = (/** @type {any} */ json) => {
+  /** @type {(json: any) => any} */
+  const edit = (json) => {
+    if (json.hub) return { ...json, sessions: edit(json.sessions), questions: edit(json.questions) };
     if (json.questions) return { ...json, questions: json.questions.map(questions) };
     if (json.sessions) return { ...json, sessions: json.sessions.map(sessions) };
     return json.msg !== undefined && json.state ? questions(json) : json;
   };
-  await page.route((url) => /^\/(questions|sessions)/.test(url.pathname), async (route) => {
+  await page.route((url) => /^\/(dashboard|questions|sessions)/.test(url.pathname), async (route) => {
     const response = await route.fetch();
     await route.fulfill({ response, json: response.ok() ? edit(await response.json()) : await response.json() });
   });

@@ -151,7 +151,7 @@ test('a notification that is published while a tab loads is shown', async () => 
   let go = () => {};
   const loading = new Promise((resolve) => (answered = () => resolve(undefined)));
   const gate = new Promise((resolve) => (go = () => resolve(undefined)));
-  await first.context().route('**/notifications?*', async (route) => {
+  await first.context().route('**/dashboard', async (route) => {
     const response = await route.fetch();
     answered();
     await gate;

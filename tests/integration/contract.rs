@@ -150,6 +150,7 @@ async fn ask_the_hub(hub: &Hub, client: &Client) {
     let text = json!({ "text": "# a\n\n- [x] [b](https://c.d) `e`" });
     call(client, "POST", "/markdown", text, 200).await;
     let health = ["GET /stats", "GET /healthz", "GET /readyz", "GET /metrics"];
+    succeed(client, &["GET /dashboard"]).await;
     succeed(client, &health).await;
     succeed(client, &["GET /hello?nonce=0011223344556677", "GET /hub"]).await;
     succeed(client, &["GET /", "GET /assets/index.html"]).await;

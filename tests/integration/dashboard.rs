@@ -257,7 +257,16 @@ async fn neither_a_code_nor_a_session_is_logged() {
 async fn a_page_that_begins_with_the_head_of_the_log_misses_nothing() {
     let (_hub, client) = disk_hub();
     client.say("before").await;
-    let about = client.read("/hub").await;
+    client.asks("s1").await;
+    let data = client.read("/dashboard").await;
+    for part in ["sessions", "questions", "preferences"] {
+        assert_eq!(data[part], client.read(&format!("/{part}")).await);
+    }
+    assert_eq!(
+        data["history"],
+        client.read("/notifications?limit=200").await
+    );
+    let about = &data["hub"];
     let id = client.say("after").await;
     let epoch = about["epoch"].as_str().expect("text");
     let since = format!("?since={epoch}-{}", about["head"]);

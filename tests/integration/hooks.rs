@@ -114,6 +114,42 @@ async fn the_three_hooks_of_one_dialog_make_one_question_and_its_answer_closes_i
 }
 
 #[tokio::test]
+async fn the_permissions_of_several_subagents_wait_side_by_side() {
+    let (hub, client) = memory_hub();
+    let person = hub.person().await;
+    let _dashboard = person.events("").await;
+    client.hook("", "w1", prompt("start two")).await;
+    let ask = async |subagent: &str, command: &str| {
+        let ask = json!({ "hook_event_name": "PermissionRequest", "agent_id": subagent, "tool_name": "Bash", "tool_input": { "command": command } });
+        let own = client.clone();
+        let held = tokio::spawn(async move { own.hook("", "w1", ask).await });
+        let asked = client.read("/wait?inbox=person&timeout=60").await["notifications"][0].clone();
+        (held, asked["id"].as_u64().expect("an id"))
+    };
+    let open = async || each(&client.read("/questions").await["questions"], "id");
+    let (first, one) = ask("a1", "make one").await;
+    let (second, two) = ask("a2", "make two").await;
+    assert_eq!(open().await, json!([one, two]));
+    // The person allowed the first in the terminal, and the session itself goes on beside both.
+    let worked = json!({ "hook_event_name": "PostToolUse", "agent_id": "a1" });
+    client.hook("", "w1", worked).await;
+    assert_eq!(first.await.expect("no panic"), Value::Null);
+    client.hook("", "w1", named("PostToolUse")).await;
+    assert_eq!(open().await, json!([two]));
+    let session = client.session("w1").await;
+    assert_eq!(session["phase"]["name"], "needs_you");
+    person.answer(two, "allow").await.expect(201);
+    let reply = second.await.expect("no panic");
+    let decision = &reply["hookSpecificOutput"]["decision"];
+    assert_eq!(decision["behavior"], "allow");
+    let stopped = json!({ "hook_event_name": "SubagentStop", "agent_id": "a2" });
+    client.hook("", "w1", stopped).await;
+    assert_eq!(open().await, json!([]));
+    let session = client.session("w1").await;
+    assert_eq!(session["phase"]["name"], "working");
+}
+
+#[tokio::test]
 async fn a_cleared_session_keeps_its_inbox_under_both_ids() {
     let (_hub, client) = memory_hub();
     let process = "pid=4711&started=99&boot_id=b";

@@ -441,6 +441,20 @@ export interface Schemas {
         to: Schemas["Seq"];
         reason?: "corrupt";
     };
+    Dashboard: {
+        hub: Schemas["HubInfo"];
+        sessions: Schemas["SessionList"];
+        questions: Schemas["QuestionList"];
+        history: Schemas["HistoryPage"];
+        preferences: Schemas["Preferences"];
+    };
+    SessionList: {
+        sessions: Schemas["Session"][];
+        ended: number;
+    };
+    QuestionList: {
+        questions: Schemas["Question"][];
+    };
     HubInfo: {
         version: string;
         url: string;

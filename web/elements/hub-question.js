@@ -38,7 +38,7 @@ export class HubQuestion extends StoreElement {
   /** @type {Controls|null} */
   #controls = null;
   #left = timeElement('', () => this.store.now(), 'left');
-  #deadline = h('p', { class: 'deadline muted', hidden: true }, 'The agent waits for the hub: ', this.#left);
+  #deadline = h('p', { class: 'deadline muted', hidden: true }, 'Answer here or in its terminal: ', this.#left);
   #answers = h('div', { class: 'answers', role: 'group' });
   #heldText = h('span', {});
   #undo = h('button', { onclick: () => this.undo() }, 'Undo');

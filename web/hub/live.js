@@ -1,9 +1,9 @@
 /**
  * Keeps a store up to date: one tab reads the stream and forwards its events, and every tab applies them.
  *
- * `GET /hub` returns a position in the log; the page loads everything after it, and then applies the events from that
- * position on. So no event is missed, and an event that arrives twice is recognised by its number. A Web Lock elects the
- * tab that reads the stream; when that tab is closed, another one continues after the last event.
+ * `GET /dashboard` returns the data and a position in the log from before the data was read; the page applies the events
+ * from that position on. So no event is missed, and an event that arrives twice is recognised by its number. A Web Lock
+ * elects the tab that reads the stream; when that tab is closed, another one continues after the last event.
  */
 
 import { Stream } from './stream.js';
@@ -73,8 +73,6 @@ export class Live {
     const { store } = this;
     for (let pause = 500; !store.closed.aborted; pause = Math.min(pause * 1.5, 10_000)) {
       try {
-        const about = await store.loadInfo();
-        this.#cursor ||= `${about.epoch}-${about.head}`;
         return await this.#load();
       } catch (error) {
         if (!(error instanceof Problem) || error.status === 401) throw error;
@@ -87,7 +85,8 @@ export class Live {
   /** Loads all data; events that arrive in the meantime are applied afterwards, in order. */
   async #load() {
     this.#queue ??= [];
-    await this.store.load();
+    const { epoch, head } = await this.store.load();
+    this.#cursor ||= `${epoch}-${head}`;
     const held = this.#queue ?? [];
     this.#queue = null;
     this.#apply(held, false);

@@ -17,7 +17,7 @@ import { Problem } from './problem.js';
  * @property {Problem} [problem]
  */
 
-/** The number of notifications that are loaded first, and with each page of older ones. */
+/** The number of notifications in a page of older ones. */
 const PAGE = 200;
 /** The number of older notifications to keep. */
 const KEPT = 2000;
@@ -114,32 +114,21 @@ export class Store extends EventTarget {
     this.changed('connection');
   }
 
-  /** Requests the hub's identity and the head of its log. */
-  async loadInfo() {
-    /** @type {HubInfo} */
-    const info = await this.api.get('/hub');
-    const offset = Date.parse(info.now) - Date.now();
-    this.#clockOffset = Math.abs(offset) > 1000 ? offset : 0;
-    this.info = info;
-    this.changed('info');
-    return info;
-  }
-
-  /** Loads all data again. */
+  /** Loads all data again; returns the hub's identity and the head of its log before the data was read. */
   async load() {
-    const [sessions, questions, history, preferences] = await Promise.all([
-      this.api.get('/sessions'),
-      this.api.get('/questions'),
-      this.api.get(`/notifications?limit=${PAGE}`),
-      this.api.get('/preferences'),
-    ]);
+    /** @type {import('../core/types.js').Schemas['Dashboard']} */
+    const { hub, sessions, questions, history, preferences } = await this.api.get('/dashboard');
+    const offset = Date.parse(hub.now) - Date.now();
+    this.#clockOffset = Math.abs(offset) > 1000 ? offset : 0;
+    this.info = hub;
     this.feed.reset();
     this.feed.addPage({}, history);
     this.preferences = preferences;
     this.setSessions(sessions);
-    this.questions = new Map(questions.questions.map((/** @type {Question} */ it) => [it.id, it]));
+    this.questions = new Map(questions.questions.map((it) => [it.id, it]));
     this.ready = true;
-    this.changed('sessions', 'questions', 'feed', 'preferences');
+    this.changed('info', 'sessions', 'questions', 'feed', 'preferences');
+    return hub;
   }
 
   /** @param {{sessions: Session[], ended: number}} list */

@@ -44,9 +44,14 @@ pub(super) fn parse_with(
 ) -> Result<ParsedHook, InvalidSessionId> {
     let name = text(payload, "hook_event_name");
     let hook = hook(payload, session(payload, "session_id")?, name);
-    // The dialog of a subagent's permission is shown in the session's terminal.
-    if hook.subagent && name != "PermissionRequest" {
-        return Ok(hook);
+    // The dialog of a subagent's permission is shown in the session's terminal, and the subagent's next step closes it.
+    if hook.subagent.is_some() && name != "PermissionRequest" {
+        let happened = happened(name, payload);
+        let went_on = happened == AgentEvent::Worked;
+        return Ok(ParsedHook {
+            happened: if went_on { happened } else { AgentEvent::Seen },
+            ..hook
+        });
     }
     let title = text(payload, "session_title").trim();
     let is_first_stop = name == "Stop" && !flag(payload, "stop_hook_active");
@@ -58,8 +63,8 @@ pub(super) fn parse_with(
                 "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure"
             ),
         takes: takes(name, payload),
-        // An MCP server's form is shown after the hook.
-        delays_dialog: name == "Elicitation",
+        // An MCP server's form and the dialog of a subagent in the background are shown after the hook.
+        delays_dialog: name == "Elicitation" || hook.subagent.is_some(),
         bypasses: match text(payload, "permission_mode") {
             "" => None,
             mode => Some(mode == "bypassPermissions"),

@@ -261,6 +261,7 @@ async fn submit(hub: &Hub, session: &KnownSession, happened: AgentEvent) {
         id: session.key.1.clone(),
         info: SessionInfo::default(),
         shares_process: false,
+        subagent: None,
         happened,
         event: Hook::SESSION_FILE.into(),
         watched: false,

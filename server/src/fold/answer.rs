@@ -7,7 +7,7 @@ use hub_protocol::{
     SessionState, Timestamp, Way,
 };
 
-use super::hook::{answer_kind, is_dialog_key, is_held_key};
+use super::dialog::{answer_kind, is_dialog_key, is_held_key, subagent_of};
 use super::question::{Progress, Question, settled_question};
 use super::session::Session;
 use super::transaction::Transaction;
@@ -194,14 +194,15 @@ impl State {
         }]
     }
 
-    /// Returns the answers that a session's hooks delivered, and that it has not taken yet.
+    /// Returns the answers that the hooks of a session or its subagent delivered, and that it has not taken yet.
     pub(super) fn answers_without_proof(
         &self,
-        project: &ProjectName,
-        session: &InboxName,
+        place: (&ProjectName, &InboxName),
+        subagent: Option<&str>,
     ) -> Vec<Seq> {
         let all = self.questions.all_undelivered();
-        let of = all.filter(|(_, it)| (&it.project, &it.from) == (project, session));
+        let of = all.filter(|(_, it)| (&it.project, &it.from) == place);
+        let of = of.filter(|(_, it)| subagent_of(it) == subagent);
         let delivered = of.filter(|(_, it)| it.progress == Progress::Delivered);
         delivered.map(|(answer, _)| answer).collect()
     }

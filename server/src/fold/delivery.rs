@@ -200,18 +200,19 @@ impl State {
         });
         let mut proved: Vec<Record> = proved.collect();
         if is_proof(event, Way::Hook) {
-            proved.extend(self.taken_answers((project, session), now));
+            proved.extend(self.taken_answers((project, session), None, now));
         }
         proved
     }
 
-    /// Returns the records that acknowledge the answers to a session's dialogs, because the session went on.
+    /// Returns the records that acknowledge the answers to the dialogs of a session or its subagent, because it went on.
     pub(super) fn taken_answers(
         &self,
         (project, session): (&ProjectName, &InboxName),
+        subagent: Option<&str>,
         now: Timestamp,
     ) -> Vec<Record> {
-        let answers = self.answers_without_proof(project, session);
+        let answers = self.answers_without_proof((project, session), subagent);
         let place = Some((project, session));
         settled(answers, place, SettleReason::Acked, Some("resumed"), now)
     }

@@ -7,6 +7,7 @@
 use hub_protocol::{InboxName, Kind, ProjectName, SessionState, Timestamp};
 use serde_json::{Value, json};
 
+use super::dialog::{DIALOG, PERMISSION_DIALOG, held_key, is_dialog, key_in};
 use super::question::Question;
 use super::session::Session;
 use super::status::settled;
@@ -21,61 +22,8 @@ use crate::core::record::{Record, SettleReason, Turn, TurnCause, TurnNoted};
 const MAX_DATA: usize = 48 * 1024;
 /// If the JSON is larger, its texts are cut to the first of these lengths in bytes with which it fits.
 const CUTS: [usize; 4] = [32 * 1024, 8 * 1024, 2 * 1024, 512];
-/// The key of waiting items. The session's next step withdraws them and its dialogs, because they were settled in its
-/// terminal.
+/// The key of waiting items. The session's next step withdraws them.
 const WAITING: &str = "hook:waiting";
-/// The key of a permission whose hook is held for an answer.
-const PERMISSION: &str = "hook:permission";
-/// The key of a permission that can be given only in the agent's own dialog.
-const PERMISSION_DIALOG: &str = "hook:permission_dialog";
-const DIALOG: &str = "hook:dialog";
-/// The key of a dialog whose hook is held for an answer.
-const HELD_DIALOG: &str = "hook:held_dialog";
-/// The key of a plan whose hook is held for a decision.
-const HELD_PLAN: &str = "hook:held_plan";
-/// The key of a form whose hook is held for its content.
-const HELD_FORM: &str = "hook:held_form";
-const STALE: [&str; 7] = [
-    WAITING,
-    PERMISSION,
-    PERMISSION_DIALOG,
-    DIALOG,
-    HELD_DIALOG,
-    HELD_PLAN,
-    HELD_FORM,
-];
-
-/// Returns the key of a question whose hook is held for such an answer.
-fn held_key(takes: AnswerKind) -> &'static str {
-    match takes {
-        AnswerKind::Text => HELD_DIALOG,
-        AnswerKind::Permission => PERMISSION,
-        AnswerKind::Plan => HELD_PLAN,
-        AnswerKind::Form => HELD_FORM,
-    }
-}
-
-/// Returns the answers that the held hook of a question with this key takes; `None` if no hook is held for it.
-pub(super) fn answer_kind(key: &str) -> Option<AnswerKind> {
-    let mut all = AnswerKind::ALL.into_iter();
-    all.find(|takes| held_key(*takes) == key)
-}
-
-/// Whether the hook of a question with this key is held for the answer.
-pub(super) fn is_held_key(key: &str) -> bool {
-    answer_kind(key).is_some()
-}
-
-/// Whether a question with this key is shown in a dialog that answers from the hub cannot reach.
-pub(super) fn is_dialog_key(key: &str) -> bool {
-    [PERMISSION_DIALOG, DIALOG].contains(&key)
-}
-
-/// Whether a question is shown in the agent's own dialog.
-pub(super) fn is_dialog(question: &Question) -> bool {
-    let key = question.key.as_deref();
-    key.is_some_and(|key| is_held_key(key) || is_dialog_key(key))
-}
 
 /// A hook event, its session, and the records to which it leads.
 struct HookContext<'a, 'b> {
@@ -121,9 +69,11 @@ impl State {
             hook.happened,
             AgentEvent::Asks { .. } | AgentEvent::Permission { .. }
         );
-        if hook.held.is_some() && asks {
-            transaction.also(self.taken_answers(place, now));
-        } else if hook.held.is_none() && hook.derived_at.is_none() {
+        let subagent = hook.subagent.as_deref();
+        let went_on = subagent.is_some() && hook.happened == AgentEvent::Worked;
+        if went_on || hook.held.is_some() && asks {
+            transaction.also(self.taken_answers(place, subagent, now));
+        } else if subagent.is_none() && hook.held.is_none() && hook.derived_at.is_none() {
             transaction.also(self.proved_by(place, &hook.happened, now));
         }
         let mut context = HookContext {
@@ -139,10 +89,9 @@ impl State {
 }
 
 impl Transaction<'_> {
-    /// Withdraws the items that a session's next step has settled: waiting, permission and dialog items.
+    /// Withdraws the items that a session's next step has settled: waiting items and its own dialogs.
     pub(super) fn withdraw_stale(&mut self, (project, key): (&ProjectName, &InboxName)) {
-        let stale = |it: &Question| it.key.as_deref().is_some_and(|it| STALE.contains(&it));
-        self.withdraw_questions_of((project, key), "resumed", stale);
+        self.withdraw_dialogs((project, key), |subagent| subagent.is_none());
         let inboxes = self.state.inboxes.iter(Some(project));
         let waiting = inboxes.flat_map(|(_, _, it)| it.keyed(Some(key), WAITING));
         let (waiting, by) = (waiting.collect(), Some("resumed"));
@@ -174,7 +123,13 @@ impl HookContext<'_, '_> {
             AgentEvent::Started | AgentEvent::Seen => Ok(()),
             AgentEvent::Prompt { by, text } => self.began(*by, text),
             AgentEvent::Worked => {
-                self.worked();
+                match self.hook.subagent.as_deref() {
+                    None => self.worked(),
+                    asker => {
+                        let place = (self.project, self.key);
+                        self.transaction.withdraw_dialogs(place, |it| it == asker);
+                    }
+                }
                 Ok(())
             }
             AgentEvent::Stopped {
@@ -276,6 +231,10 @@ impl HookContext<'_, '_> {
             .filter(|task| !turn.tasks.contains(task))
             .collect();
         let busy = self.state.sessions.busy_workers(self.project, self.key);
+        if tasks.is_empty() {
+            let place = (self.project, self.key);
+            self.transaction.withdraw_dialogs(place, |it| it.is_some());
+        }
         if silent {
         } else if !fresh.is_empty() || busy > 0 {
             let what = format!("{} tasks and {busy} workers still run", fresh.len());
@@ -340,7 +299,9 @@ impl HookContext<'_, '_> {
         if !works && self.state.dialog_since(self.project, self.key).is_none() {
             return Ok(());
         }
-        self.transaction.withdraw_stale((self.project, self.key));
+        let place = (self.project, self.key);
+        self.transaction.withdraw_stale(place);
+        self.transaction.withdraw_dialogs(place, |_| true);
         let msg = format!("Agent {} was interrupted", self.name());
         self.post(Kind::Waiting, msg, |draft| {
             draft.ride_along("the person interrupted it");
@@ -418,8 +379,9 @@ impl HookContext<'_, '_> {
         if self.hook.held.is_some() {
             data["rides_along"] = "a question that only a person answers wakes no agent".into();
         }
+        let key = key_in(self.hook.subagent.as_deref(), key);
         self.post(Kind::Question, msg, |draft| {
-            draft.body.key = Some(key.into());
+            draft.body.key = Some(key);
             draft.body.options = (!options.is_empty()).then(|| options.to_vec());
             draft.body.data = Some(data);
         })
@@ -433,14 +395,15 @@ impl HookContext<'_, '_> {
             return Ok(());
         }
         let key = if self.hook.held.is_some() {
-            PERMISSION
+            held_key(AnswerKind::Permission)
         } else {
             PERMISSION_DIALOG
         };
         let msg = texts::with_excerpt(&format!("Agent {} needs a permission", self.name()), text);
         let data = json!({ "via": "hook", "event": self.hook.event, "request": data });
+        let key = key_in(self.hook.subagent.as_deref(), key);
         self.post(Kind::Approval, msg, |draft| {
-            draft.body.key = Some(key.into());
+            draft.body.key = Some(key);
             draft.body.data = Some(data);
         })
     }

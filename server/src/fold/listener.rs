@@ -6,7 +6,7 @@ use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::deadlines::Deadlines;
-use super::hook::is_dialog_key;
+use super::dialog::is_dialog_key;
 use super::notification::SessionStop;
 use super::transaction::Transaction;
 use super::{Leased, State, texts};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
 
-use super::hook::is_held_key;
+use super::dialog::is_held_key;
 use super::listener::is_stop;
 use super::question::Question;
 use super::session::Session;

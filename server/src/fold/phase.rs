@@ -96,7 +96,7 @@ impl State {
 
     fn goes_on(&self, project: &ProjectName, key: &InboxName, session: &Session) -> bool {
         let is_answered = || self.inbox(project, key).is_some_and(|it| !it.is_empty());
-        !session.has_stopped() || is_answered()
+        !session.has_stopped() || session.has_tasks() || is_answered()
     }
 
     /// Whether another session reads the end of this one's turns, or none has to: a worker has a parent, a headless

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::State;
 use super::deadlines::Deadlines;
-use super::hook::{is_dialog, is_held_key};
+use super::dialog::{is_dialog, is_held_key};
 use super::status::settled;
 use super::transaction::Transaction;
 use crate::core::command::Refusal;

@@ -170,6 +170,11 @@ impl Session {
         self.turn.stopped
     }
 
+    /// Whether background tasks ran at the last stop.
+    pub(super) fn has_tasks(&self) -> bool {
+        !self.turn.tasks.is_empty()
+    }
+
     /// Returns when its model failed, and the agent's error message, while the agent may recover by itself.
     pub(super) fn failure(&self) -> Option<(Timestamp, &str)> {
         let (reported_at, reason) = self.turn.fails_from.as_ref()?;

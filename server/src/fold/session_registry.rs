@@ -307,6 +307,7 @@ impl Transaction<'_> {
     /// Ends a session's listeners and withdraws its dialogs, which can no longer be answered.
     pub(super) fn leave(&mut self, (project, key): (&ProjectName, &InboxName)) {
         self.withdraw_stale((project, key));
+        self.withdraw_dialogs((project, key), |_| true);
         self.remove_listeners_of(project, key);
     }
 

@@ -14,6 +14,7 @@ use crate::hub::Hub;
 
 mod about;
 mod assets;
+mod dashboard;
 mod events;
 mod go;
 mod hello;
@@ -50,6 +51,10 @@ pub fn router(hub: Hub, login: LoginState, state_dir: &Path) -> Router {
     routes_of_the_hub()
         .with_state(hub)
         .route("/mcp", post(mcp::mcp).with_state(mcp))
+        .route(
+            "/dashboard",
+            get(dashboard::dashboard).with_state(about.clone()),
+        )
         .route("/hub", get(about::about).with_state(about))
         .route("/hello", get(hello::hello).with_state(login.clone()))
         .merge(routes_of_sign_in().with_state(login))

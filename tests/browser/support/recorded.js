@@ -110,12 +110,34 @@ export function badges(page) {
  * @returns {Promise<string[]>}
  */
 export async function click(context, tag, action) {
+  return clickOn(await notification(context, tag), action);
+}
+
+/**
+ * A browser notification that is shown now, as the service worker has it.
+ *
+ * @param {BrowserContext} context
+ * @param {string} tag
+ */
+export async function notification(context, tag) {
   const [worker] = context.serviceWorkers();
   if (!worker) throw new Error('no service worker');
-  return worker.evaluate(
-    async ([wanted, title]) => {
+  return worker.evaluateHandle(async (wanted) => {
+    const [found] = await /** @type {any} */ (self).registration.getNotifications({ tag: wanted });
+    return found;
+  }, tag);
+}
+
+/**
+ * {@link click} on a notification that may be gone by then.
+ *
+ * @param {import('playwright-core').JSHandle} notification
+ * @param {string} [action]
+ */
+export function clickOn(notification, action) {
+  return notification.evaluate(
+    async (notification, title) => {
       const scope = /** @type {any} */ (self);
-      const [notification] = await scope.registration.getNotifications({ tag: wanted });
       const found = notification.actions.find((/** @type {any} */ one) => one.title === title);
       if (title && !found) throw new Error(`no action ${title}`);
       const event = new scope.NotificationEvent('notificationclick', { notification, action: found?.action ?? '' });
@@ -132,6 +154,6 @@ export async function click(context, tag, action) {
       scope.clients.openWindow = openWindow;
       return opened;
     },
-    /** @type {[string, string|undefined]} */ ([tag, action]),
+    action,
   );
 }

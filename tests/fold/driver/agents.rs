@@ -27,6 +27,7 @@ impl Driver {
             id: id.clone(),
             info: SessionInfo::default(),
             shares_process: false,
+            subagent: None,
             happened: happened.clone(),
             event: "Test".into(),
             watched,

@@ -13,6 +13,7 @@ pub(super) fn hook(id: &str, happened: AgentEvent) -> Hook {
         id: name(id),
         info: SessionInfo::default(),
         shares_process: false,
+        subagent: None,
         happened,
         event: "Test".into(),
         watched: false,

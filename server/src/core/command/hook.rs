@@ -20,6 +20,8 @@ pub struct Hook {
     pub info: SessionInfo,
     /// Whether the session's process also runs other sessions, so that it does not identify this one.
     pub shares_process: bool,
+    /// The subagent in which it happened, by the agent's id of it; `None` in the session itself.
+    pub subagent: Option<String>,
     /// The event.
     pub happened: AgentEvent,
     /// The name that the agent gives the event, shown to people.

@@ -1,4 +1,4 @@
-//! `GET /hub`: the hub's version, address and position in the log, from which the dashboard starts.
+//! `GET /hub`: the hub's version, address and position in the log.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,21 +17,26 @@ pub(super) struct AboutState {
     pub(super) port: u16,
 }
 
-/// Describes the hub. A client that loads its data after this answer and reads events from `EPOCH-HEAD` on misses
-/// nothing.
+impl AboutState {
+    /// Describes the hub. A client that loads its data after this and reads events from `EPOCH-HEAD` on misses nothing.
+    pub(super) fn about(&self) -> About {
+        let log = self.hub.log();
+        About {
+            version: env!("CARGO_PKG_VERSION").into(),
+            url: format!("http://127.0.0.1:{}", self.port),
+            state_dir: self.state_dir.display().to_string(),
+            host: rustix::system::uname()
+                .nodename()
+                .to_string_lossy()
+                .into_owned(),
+            now: Timestamp::now(),
+            epoch: log.epoch(),
+            head: log.head(),
+        }
+    }
+}
+
 #[allow(clippy::unused_async)] // a handler
 pub(super) async fn about(State(state): State<AboutState>) -> Json<About> {
-    let log = state.hub.log();
-    Json(About {
-        version: env!("CARGO_PKG_VERSION").into(),
-        url: format!("http://127.0.0.1:{}", state.port),
-        state_dir: state.state_dir.display().to_string(),
-        host: rustix::system::uname()
-            .nodename()
-            .to_string_lossy()
-            .into_owned(),
-        now: Timestamp::now(),
-        epoch: log.epoch(),
-        head: log.head(),
-    })
+    Json(state.about())
 }

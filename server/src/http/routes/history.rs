@@ -9,6 +9,7 @@ use hub_protocol::{
     HistoryMarks, HistoryPage, InboxName, Notification, ProjectName, Seq, Status, Withdrawn,
 };
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::{json_response, stored, thread};
 use crate::core::command::Command;
@@ -22,6 +23,8 @@ use crate::log::{Event, Log};
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 500;
+/// The number of notifications with which the dashboard starts.
+const FEED_PAGE: usize = 200;
 /// Limit of records scanned in one request. The answer's `next` mentions where to continue.
 const MAX_SCAN: u64 = 50_000;
 /// Records scanned in one step.
@@ -237,6 +240,30 @@ pub(super) struct Page {
     pub(super) partial: bool,
     /// The cursor of the next page, if there may be more.
     pub(super) next: Option<Seq>,
+}
+
+/// The newest notifications, a page of the dashboard's feed.
+pub(super) async fn newest(hub: &Hub) -> Result<HistoryPage, ApiError> {
+    let mut search = Search {
+        filter: Filter::default(),
+        text: None,
+        status: None,
+        seen: None,
+        limit: FEED_PAGE,
+        forward: false,
+        position: hub.log().head() + 1,
+    };
+    let page = search.run(hub).await?;
+    let raw = |json| {
+        String::from_utf8(json)
+            .ok()
+            .and_then(|it| RawValue::from_string(it).ok())
+    };
+    Ok(HistoryPage {
+        notifications: page.found.into_iter().filter_map(raw).collect(),
+        partial: page.partial,
+        next: page.next,
+    })
 }
 
 fn page(page: &Page) -> Response {

@@ -59,9 +59,9 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
         request.note_cause(cause)?;
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let starts = event.happened == AgentEvent::Started && !event.subagent;
+    let starts = event.happened == AgentEvent::Started && event.subagent.is_none();
     let stops = matches!(event.happened, AgentEvent::Stopped { .. });
-    let accepts_context = event.accepts_context && !event.subagent;
+    let accepts_context = event.accepts_context && event.subagent.is_none();
     let mut batch = None;
     if accepts_context && !starts && (!stops || has_waking_item(request)?) {
         batch = request.hub.take(spec(request)).await?;

@@ -30,7 +30,7 @@ const MAX_TIMEOUT: u64 = 3600;
 /// Longest wait until a held hook has passed an answer on.
 const HAND_OVER: Duration = Duration::from_secs(2);
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct QuestionListParams {
     pub(super) project: Option<ProjectName>,

@@ -24,7 +24,7 @@ const SILENT_MS: i64 = 10 * 60 * 1000;
 /// Longest text field of a session's registration, in characters.
 const MAX_TEXT: usize = 4096;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SessionListParams {
     pub(super) project: Option<ProjectName>,
