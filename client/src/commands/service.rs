@@ -29,11 +29,11 @@ Examples:
 /// The arguments of `hubctl service`.
 pub(crate) struct ServiceArgs {
     #[command(subcommand)]
-    action: Action,
+    action: ServiceAction,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum ServiceAction {
     /// Install the service and start it; after an upgrade, restart it
     Install,
     /// Stop the service and remove it; what the hub has stored stays
@@ -76,10 +76,10 @@ pub(crate) fn run(args: &ServiceArgs, context: &Context) -> Result<Exit, Error> 
         systemd::service(&place, context)?
     };
     match &args.action {
-        Action::Install => service.install(&place)?,
-        Action::Uninstall => service.uninstall(&place)?,
-        Action::Status => return execute(&service.status),
-        Action::Logs { options } => return execute(&[&service.logs[..], options].concat()),
+        ServiceAction::Install => service.install(&place)?,
+        ServiceAction::Uninstall => service.uninstall(&place)?,
+        ServiceAction::Status => return execute(&service.status),
+        ServiceAction::Logs { options } => return execute(&[&service.logs[..], options].concat()),
     }
     Ok(Exit::DONE)
 }
