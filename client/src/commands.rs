@@ -26,6 +26,7 @@ pub(crate) mod questions;
 pub(crate) mod reset;
 pub(crate) mod run;
 pub(crate) mod seen;
+pub(crate) mod service;
 pub(crate) mod sessions;
 pub(crate) mod status;
 pub(crate) mod stream;
@@ -83,6 +84,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Status(args) => Box::pin(status::run(args, &context()?)).await,
         Command::Up(args) => Box::pin(up::run(args, &context()?)).await,
         Command::Down(args) => Box::pin(down::run(args, &context()?)).await,
+        Command::Service(args) => service::run(args, &context()?),
         Command::Config(args) => Box::pin(config::run(args, &context()?)).await,
         Command::Completions(args) => Box::pin(completions::run(args, &context()?)).await,
     }

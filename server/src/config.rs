@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use layers::Layers;
-pub use layers::SettingSource;
+pub use layers::{DEFAULTS, SettingSource};
 pub use values::{
     Backend, Limits, Listen, LogFormat, LogSettings, NotLoopback, Positive, RetentionSettings,
     SnapshotSettings, WakeSettings,

@@ -3,6 +3,7 @@
 
 pub mod agents;
 pub mod bridges;
+pub mod cli;
 pub mod config;
 pub mod core;
 pub mod fold;

@@ -4,33 +4,14 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use hub_protocol::one_line;
-use hubd::config::{Config, ConfigArgs};
-use hubd::maintain::Maintenance;
+use hubd::cli::Args;
+use hubd::config::Config;
 use rustix::fs::Mode;
 
 /// mimalloc. A notification is allocated on one thread and freed on another, which costs glibc's allocator a quarter of
 /// the processor time of a publish.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// Durable notifications between coding agents on one machine.
-///
-/// Without a command it runs the hub until SIGINT or SIGTERM. `hubctl up` does the same in the background.
-#[derive(Debug, Parser)]
-#[command(
-    name = "hubd",
-    version,
-    after_help = "Examples:\n  hubd\n  hubd --listen 127.0.0.1:0 --state-dir /tmp/hub\n  hubd --print-config\n  hubd doctor"
-)]
-struct Args {
-    #[command(flatten)]
-    config: ConfigArgs,
-    /// Show every setting with where its value came from, and end
-    #[arg(long)]
-    print_config: bool,
-    #[command(subcommand)]
-    maintenance: Option<Maintenance>,
-}
 
 /// `EX_USAGE` of sysexits. The usual 2 has another meaning to the agents whose hooks may run this program.
 const EXIT_USAGE: u8 = 64;

@@ -2,24 +2,24 @@
 //!
 //! It may use every other module.
 
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use anyhow::Context as _;
-use hub_protocol::{Seq, one_line};
+use hub_protocol::Seq;
 use tokio_util::sync::CancellationToken;
 
 use crate::bridges;
 use crate::bridges::spool::Spool;
 use crate::bridges::status_files::StatusFiles;
 use crate::config::state_dir::StateDir;
-use crate::config::{Backend, Config, LogFormat};
+use crate::config::{Backend, Config};
 use crate::core::secret::Token;
 use crate::core::wake_files::WakeFiles;
 use crate::http::guard::{self, Guard};
-use crate::http::listener::Sockets;
+use crate::http::listener::{Inherited, Sockets};
 use crate::http::login::{Devices, LoginState};
 use crate::http::routes;
 use crate::hub::clock;
@@ -30,7 +30,9 @@ use crate::log::journal::sled::OpenError;
 use crate::waiters::WakeLimits;
 use crate::waiters::lease_token::LeaseKey;
 
+mod log_output;
 pub mod storage;
+mod supervisor;
 
 use storage::Storage;
 
@@ -56,7 +58,8 @@ pub fn exit_code(error: &anyhow::Error) -> ExitCode {
 
 /// Runs a hub until SIGINT or SIGTERM, or until its storage fails.
 pub fn serve(config: &Config) -> anyhow::Result<()> {
-    start_log(config)?;
+    let inherited = Inherited::take().context("the sockets of the service manager")?;
+    log_output::start(config)?;
     let dir = StateDir::open(&config.state_dir)?;
     let token = dir.token()?;
     let storage = match config.journal {
@@ -67,12 +70,12 @@ pub fn serve(config: &Config) -> anyhow::Result<()> {
         .worker_threads(config.workers.get() as usize)
         .enable_all()
         .build()?;
-    runtime.block_on(run(config, &dir, token, storage))
+    runtime.block_on(run(config, (&dir, inherited), token, storage))
 }
 
 async fn run(
     config: &Config,
-    dir: &StateDir,
+    (dir, inherited): (&StateDir, Inherited),
     token: Token,
     mut storage: Storage,
 ) -> anyhow::Result<()> {
@@ -98,7 +101,7 @@ async fn run(
     let (status_files, mut status_bridge) = StatusFiles::open(dir.path(), &hub, &shutdown);
     // Scan status files before listening; otherwise a line written right at start-up would count as old.
     status_bridge.scan().await;
-    let sockets = Sockets::bind(config.listen, dir)?;
+    let sockets = Sockets::bind(config.listen, dir, inherited)?;
     // From here on notifications are delivered, so the record of a clean stop is removed.
     if let Some(deliveries) = deliveries {
         deliveries.begin_run()?;
@@ -113,14 +116,16 @@ async fn run(
     // Before the announcement, because a signal between the two would kill the hub.
     stop_on_signal(shutdown.clone())?;
     announce(sockets.port())?;
+    supervisor::ready(sockets.port());
     let served = async {
         let served = sockets.serve(app, &config.limits, shutdown.clone()).await;
         // Without sockets no client can reach the hub, so it stops.
         shutdown.cancel();
         served
     };
-    let (served, (), (), (), (), ()) = tokio::join!(
+    let (served, (), (), (), (), (), ()) = tokio::join!(
         served,
+        supervisor::watchdog(&hub, &shutdown),
         spool.watch(&submit, &shutdown),
         status_bridge.run(),
         bridges::local_sessions::watch(&hub, &status_files, &shutdown),
@@ -221,44 +226,11 @@ fn stop_on_signal(shutdown: CancellationToken) -> std::io::Result<()> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
+        supervisor::stopping();
         shutdown.cancel();
         tracing::info!("stopping");
     });
     Ok(())
-}
-
-fn start_log(config: &Config) -> anyhow::Result<()> {
-    // rmcp reports every message; a level of its own in the setting shows that.
-    let level = format!("rmcp=warn,{}", config.log.level);
-    let filter = tracing_subscriber::EnvFilter::try_new(level).context("log.level")?;
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(|| OneLine)
-        // Without this, a failed write to stderr would be reported on stderr again, and panic if it is closed.
-        .log_internal_errors(false)
-        .with_ansi(false);
-    match config.log.format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.json().init(),
-    }
-    Ok(())
-}
-
-/// Standard error, with each event on one line, because a path in a field may contain line breaks and terminal
-/// controls.
-struct OneLine;
-
-impl Write for OneLine {
-    fn write(&mut self, event: &[u8]) -> std::io::Result<usize> {
-        let text = String::from_utf8_lossy(event);
-        let line = one_line(text.strip_suffix('\n').unwrap_or(&text)).into_owned();
-        std::io::stderr().write_all((line + "\n").as_bytes())?;
-        Ok(event.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ fn a_listing_whose_reader_has_left_ends_silently_as_by_sigpipe() {
 fn every_command_has_help_with_examples() {
     let place = Place::new();
     let commands = "notify clear wait stream history ack trace inboxes status up down hook hooks \
-        instructions config dashboard seen completions";
+        instructions config dashboard seen completions service";
     for command in commands.split_whitespace() {
         let help = place.ctl(format!("{command} --help"));
         help.prints(&format!("  hubctl {command}"));

@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 
-use clap::{Args, FromArgMatches as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
     ack, answer, ask, claim, clear, completions, config, dashboard, doctor, down, expect, history,
     hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, questions, reset, run,
-    seen, sessions, status, stream, trace, unlisten, up, wait, wake_test, watch, withdraw,
+    seen, service, sessions, status, stream, trace, unlisten, up, wait, wake_test, watch, withdraw,
 };
 use crate::settings::HubLocation;
 
@@ -132,6 +132,8 @@ pub(crate) enum Command {
     Up(up::UpArgs),
     /// Stop the hub
     Down(down::DownArgs),
+    /// Make the hub a service that starts at login
+    Service(service::ServiceArgs),
     /// Send an agent's hook to the hub
     Hook(hook::HookArgs),
     /// Install hooks in an agent's settings, remove them, or show their state
@@ -144,6 +146,11 @@ pub(crate) enum Command {
     Config(config::ConfigArgs),
     /// Print completions for a shell
     Completions(completions::CompletionsArgs),
+}
+
+/// The description of the whole command line.
+pub fn command_line() -> clap::Command {
+    Cli::command()
 }
 
 /// Whether `args` (without the program's name) name the command `hook`, even if they are invalid. A hook must not harm
@@ -187,7 +194,7 @@ mod tests {
 
     #[test]
     fn claps_own_checks_accept_the_command_line() {
-        <Cli as clap::CommandFactory>::command().debug_assert();
+        command_line().debug_assert();
     }
 
     #[test]

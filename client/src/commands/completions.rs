@@ -41,6 +41,17 @@ enum Wanted {
     Inboxes,
 }
 
+/// A shell that has completions.
+#[derive(Debug, Clone, Copy)]
+pub enum Shell {
+    /// GNU Bash with bash-completion.
+    Bash,
+    /// The Z shell.
+    Zsh,
+    /// fish.
+    Fish,
+}
+
 /// The placeholders in a generated script for names that the hub knows, and the commands that print these names.
 const NAMES: [(&str, &str); 2] = [
     ("HUBCTL_SESSIONS", "hubctl completions sessions 2>/dev/null"),
@@ -49,9 +60,9 @@ const NAMES: [(&str, &str); 2] = [
 
 pub(crate) async fn run(args: &CompletionsArgs, context: &Context) -> Result<Exit, Error> {
     print(&match args.shell {
-        Wanted::Bash => substituted(script(shells::Bash), "$(", ")"),
-        Wanted::Zsh => substituted(script(shells::Zsh), "$(", ")"),
-        Wanted::Fish => fish(),
+        Wanted::Bash => completions(Shell::Bash),
+        Wanted::Zsh => completions(Shell::Zsh),
+        Wanted::Fish => completions(Shell::Fish),
         Wanted::Sessions => {
             let answer: Sessions = parse(&list(context, "/sessions").await?)?;
             names(answer.sessions.iter().map(|it| it.name.as_str()))
@@ -62,6 +73,15 @@ pub(crate) async fn run(args: &CompletionsArgs, context: &Context) -> Result<Exi
         }
     })?;
     Ok(Exit::DONE)
+}
+
+/// The script that completes the command line of `hubctl` in `shell`.
+pub fn completions(shell: Shell) -> String {
+    match shell {
+        Shell::Bash => substituted(script(shells::Bash), "$(", ")"),
+        Shell::Zsh => substituted(script(shells::Zsh), "$(", ")"),
+        Shell::Fish => fish(),
+    }
 }
 
 /// The hub's answer about the sessions or the inboxes of this project.

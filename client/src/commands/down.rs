@@ -14,7 +14,7 @@ use crate::arguments::span::Span;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::identity::Context;
-use crate::output::println;
+use crate::output::{println, say};
 use crate::system::process::is_stopped;
 
 /// How often to check whether the hub has ended.
@@ -58,6 +58,12 @@ pub(crate) async fn run(args: &DownArgs, context: &Context) -> Result<Exit, Erro
         tokio::time::sleep(LOOK).await;
     }
     println(format_args!("the hub in {} has ended", state_dir.display()))?;
+    // A hub removes its own socket, so a service manager listens on this one.
+    if state_dir.join("hub.sock").exists() {
+        say(
+            "the next command starts its service again; `hubctl service uninstall` ends it for good",
+        );
+    }
     Ok(Exit::DONE)
 }
 

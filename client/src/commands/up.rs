@@ -13,6 +13,7 @@ use anyhow::Context as _;
 use rustix::fs::OFlags;
 
 use super::down::holder_shown;
+use super::service::is_service;
 use crate::arguments::span::Span;
 use crate::error::Error;
 use crate::exit_code::Exit;
@@ -58,8 +59,9 @@ pub(crate) async fn run(args: &UpArgs, context: &Context) -> Result<Exit, Error>
     let state_dir = &context.settings.state_dir.value;
     if let Some(url) = ready(state_dir, context).await {
         println(format_args!(
-            "the hub already runs in {}, at {url}",
-            state_dir.display()
+            "the hub already runs in {}, at {url}{}",
+            state_dir.display(),
+            started_by(state_dir)
         ))?;
         return Ok(Exit::DONE);
     }
@@ -70,8 +72,9 @@ pub(crate) async fn run(args: &UpArgs, context: &Context) -> Result<Exit, Error>
     let child = detach::start(&hubd, &hubd_args(args, context), &log)?;
     let url = wait_until_ready(args, context, child, || tail(state_dir, begin)).await?;
     println(format_args!(
-        "the hub runs in {}, at {url}",
-        state_dir.display()
+        "the hub runs in {}, at {url}{}",
+        state_dir.display(),
+        started_by(state_dir)
     ))?;
     Ok(Exit::DONE)
 }
@@ -114,6 +117,15 @@ async fn wait_until_ready(
     }
 }
 
+/// How the running hub was started, for the end of a line.
+fn started_by(state_dir: &FilePath) -> &'static str {
+    if is_service(state_dir) {
+        ", as the service hubd"
+    } else {
+        ", in the background"
+    }
+}
+
 /// The URL of the hub of this state directory, if it answers on its socket.
 async fn ready(state_dir: &FilePath, context: &Context) -> Option<String> {
     let location = HubLocation {
@@ -132,7 +144,7 @@ async fn ready(state_dir: &FilePath, context: &Context) -> Option<String> {
 }
 
 /// The path of hubd: beside this program, because both are installed together, or else on PATH.
-fn hubd() -> Result<PathBuf, Error> {
+pub(super) fn hubd() -> Result<PathBuf, Error> {
     let own = std::env::current_exe().context("this program's own path")?;
     let beside = own.with_file_name("hubd");
     if beside.is_file() {

@@ -8,7 +8,8 @@ use toml::{Table, Value};
 
 use super::{Config, ConfigError};
 
-const DEFAULTS: &str = include_str!("default.toml");
+/// The settings as a configuration file: each with its default and a comment.
+pub const DEFAULTS: &str = include_str!("default.toml");
 
 /// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,6 +13,7 @@ use crate::config::state_dir::StateDir;
 use crate::config::{Limits, Listen};
 use crate::http::guard::Guarded;
 use connection::Server;
+pub use inherited::Inherited;
 use slots::ConnectionSlots;
 
 mod accept;
@@ -20,6 +21,7 @@ mod body;
 mod connection;
 mod descriptors;
 mod head_scanner;
+mod inherited;
 mod io_guard;
 mod port_holder;
 mod slots;
@@ -31,7 +33,8 @@ pub struct Sockets {
     port: u16,
     tcp: Vec<TcpListener>,
     unix: UnixListener,
-    path: PathBuf,
+    /// The Unix socket's path, unless a service manager listens there.
+    own_path: Option<PathBuf>,
 }
 
 /// Why the hub cannot listen.
@@ -73,19 +76,26 @@ const BACKLOG: i32 = 4096;
 
 impl Sockets {
     /// Binds 127.0.0.1 and, if there is IPv6, `[::1]` on one port, and the Unix socket in a directory that this hub has
-    /// locked.
-    pub fn bind(listen: Listen, dir: &StateDir) -> Result<Self, BindError> {
+    /// locked. Uses `inherited` sockets in their place.
+    pub fn bind(listen: Listen, dir: &StateDir, inherited: Inherited) -> Result<Self, BindError> {
         let path = dir.socket();
-        let unix = bind_unix(&path).map_err(|source| BindError::Unix {
-            path: path.clone(),
-            source,
-        })?;
-        let (port, tcp) = bind_tcp(listen.port)?;
+        let (unix, own_path) = match inherited.unix {
+            Some(unix) => (unix, None),
+            None => match bind_unix(&path) {
+                Ok(unix) => (unix, Some(path)),
+                Err(source) => return Err(BindError::Unix { path, source }),
+            },
+        };
+        let passed = inherited.tcp.first().and_then(|it| it.local_addr().ok());
+        let (port, tcp) = match passed {
+            Some(address) => (address.port(), inherited.tcp),
+            None => bind_tcp(listen.port)?,
+        };
         Ok(Self {
             port,
             tcp,
             unix,
-            path,
+            own_path,
         })
     }
 
@@ -126,7 +136,9 @@ impl Sockets {
             server.cut.cancel();
             connections.wait().await;
         }
-        let _ = std::fs::remove_file(&self.path);
+        if let Some(path) = &self.own_path {
+            let _ = std::fs::remove_file(path);
+        }
         Ok(())
     }
 }

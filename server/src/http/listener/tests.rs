@@ -73,7 +73,8 @@ fn start(limits: Limits) -> Running {
         .route("/silent", get(async || endless(stream::pending())))
         .route("/flood", get(async || endless(stream::repeat("flood"))));
     let app = protect(routes, Guard::new(token.clone(), Devices::default(), &[]));
-    let sockets = Sockets::bind("127.0.0.1:0".parse().unwrap(), &state).unwrap();
+    let sockets =
+        Sockets::bind("127.0.0.1:0".parse().unwrap(), &state, Inherited::default()).unwrap();
     let port = sockets.port();
     let serving = tokio::spawn({
         let shutdown = shutdown.clone();
@@ -280,7 +281,7 @@ async fn a_port_that_is_taken_on_one_address_is_refused() {
     let squatter = TcpListener::bind("[::1]:0").unwrap();
     for port in [hub.port, squatter.local_addr().unwrap().port()] {
         let listen = format!("127.0.0.1:{port}").parse().unwrap();
-        let bound = Sockets::bind(listen, &state);
+        let bound = Sockets::bind(listen, &state, Inherited::default());
         assert!(matches!(bound, Err(BindError::InUse { .. })), "{port}");
     }
 }

@@ -1,0 +1,29 @@
+//! The command line of `hubd`.
+//!
+//! It may use `config` and `maintain`.
+
+use clap::Parser;
+
+use crate::config::ConfigArgs;
+use crate::maintain::Maintenance;
+
+/// Durable notifications between coding agents on one machine.
+///
+/// Without a command it runs the hub until SIGINT or SIGTERM. `hubctl up` does the same in the background.
+#[derive(Debug, Parser)]
+#[command(
+    name = "hubd",
+    version,
+    after_help = "Examples:\n  hubd\n  hubd --listen 127.0.0.1:0 --state-dir /tmp/hub\n  hubd --print-config\n  hubd doctor"
+)]
+pub struct Args {
+    /// The flags that choose settings.
+    #[command(flatten)]
+    pub config: ConfigArgs,
+    /// Show every setting with where its value came from, and end
+    #[arg(long)]
+    pub print_config: bool,
+    /// The maintenance to do instead of running the hub.
+    #[command(subcommand)]
+    pub maintenance: Option<Maintenance>,
+}
