@@ -64,7 +64,9 @@ impl SledShared {
             at = checked.next;
             // Stop at the head: a commit may be in progress above it, and its blocks need not chain yet. A block may hold only
             // a part of a record.
-            if (size >= max_bytes && !found.is_empty()) || (checked.is_whole && checked.block.last() >= head) {
+            if (size >= max_bytes && !found.is_empty())
+                || (checked.is_whole && checked.block.last() >= head)
+            {
                 break;
             }
         }
