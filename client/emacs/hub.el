@@ -1,0 +1,453 @@
+;;; hub.el --- Talk to the coding agents of this machine  -*- lexical-binding: t; -*-
+
+;; Version: 0.1.0
+;; Package-Requires: ((emacs "28.1"))
+;; Keywords: tools, processes
+;; SPDX-License-Identifier: MIT OR Apache-2.0
+
+;;; Commentary:
+
+;; A client of the hub for Emacs.  It runs the program `hubctl', which finds
+;; the hub of this machine.
+;;
+;;   M-x hub-send              sends a line to an agent, with the region
+;;   M-x hub-capture           writes a longer message in a buffer
+;;   M-x hub-questions         lists the open questions, and answers them
+;;   M-x hub-mode-line-mode    shows how many agents wait for you
+;;
+;; An example of a configuration:
+;;
+;;   (require 'hub)
+;;   (hub-mode-line-mode)
+;;   (global-set-key (kbd "C-c h") hub-command-map)
+
+;;; Code:
+
+(require 'iso8601)
+(require 'json)
+(require 'seq)
+(require 'subr-x)
+(require 'tabulated-list)
+
+(defgroup hub nil
+  "Notifications between coding agents."
+  :group 'tools
+  :prefix "hub-")
+
+(defcustom hub-program "hubctl"
+  "The program that talks to the hub."
+  :type 'file)
+
+(defcustom hub-recipient "primary"
+  "The inbox that `hub-send' and `hub-capture' suggest."
+  :type 'string)
+
+(defcustom hub-refresh-seconds 60
+  "The time after which the mode line counts again without an event.
+Some sessions need you because of time alone, such as one that was
+silent for long."
+  :type 'natnum)
+
+(defface hub-waiting '((t :inherit warning))
+  "The number of agents that wait for you, in the mode line.")
+
+;;;###autoload
+(defvar hub-command-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "s" #'hub-send)
+    (define-key map "c" #'hub-capture)
+    (define-key map "q" #'hub-questions)
+    map)
+  "The commands of the hub, for a key of your choice.")
+;;;###autoload
+(fset 'hub-command-map hub-command-map)
+
+;;; The hub's program
+
+(defun hub--run (args &optional input)
+  "Run hubctl with ARGS and the text INPUT; return its output.
+An error of hubctl is signalled with its own words."
+  (let ((errors (make-temp-file "hub")))
+    (unwind-protect
+        (with-temp-buffer
+          (let* ((coding-system-for-read 'utf-8)
+                 (coding-system-for-write 'utf-8)
+                 (status (hub--call args (or input "") errors))
+                 (output (buffer-string)))
+            (unless (eql status 0)
+              (erase-buffer)
+              (insert-file-contents errors)
+              (user-error "%s" (string-trim (buffer-string))))
+            output))
+      (delete-file errors))))
+
+(defun hub--call (args input errors)
+  "Run hubctl with ARGS and INPUT; return its exit status.
+The output goes into this buffer and the errors into the file ERRORS."
+  (condition-case nil
+      (apply #'call-process-region input nil hub-program nil
+             (list t errors) nil args)
+    (file-missing
+     (user-error "The program %s is missing: install the hub, or set `hub-program'"
+                 hub-program))))
+
+(defun hub--parse (text)
+  "Return the JSON value TEXT with alists and lists."
+  (json-parse-string text :object-type 'alist :array-type 'list
+                     :null-object nil :false-object nil))
+
+(defun hub--sessions-of (output)
+  "Return the sessions in OUTPUT of hubctl sessions."
+  (alist-get 'sessions (hub--parse output)))
+
+(defun hub--name (session)
+  "Return the name of SESSION, or the id of one without a name."
+  (let-alist session (or .name .id)))
+
+;;; Sending
+
+(defun hub--place ()
+  "Return the visited file, the line and the region, as data for an agent.
+Without a visited file and a region, return nil."
+  (let ((file (buffer-file-name (buffer-base-buffer))))
+    (append
+     (when file
+       `((file . ,(expand-file-name file))
+         (line . ,(line-number-at-pos (if (use-region-p) (region-beginning) (point))
+                                      t))))
+     (when (use-region-p)
+       `((end_line . ,(line-number-at-pos (max (point-min) (1- (region-end))) t))
+         (text . ,(buffer-substring-no-properties (region-beginning)
+                                                  (region-end))))))))
+
+(defun hub--read-recipient ()
+  "Read the inbox of a live session, or any other inbox."
+  (let ((names (mapcar #'hub--name
+                       (hub--sessions-of (hub--run '("sessions" "--json"))))))
+    (completing-read (format "To (default %s): " hub-recipient)
+                     (seq-uniq (cons hub-recipient (delq nil names)))
+                     nil nil nil nil hub-recipient)))
+
+(defun hub--read-priority ()
+  "Read a priority after a prefix argument; it is normal without one."
+  (if current-prefix-arg
+      (completing-read "Priority (default normal): "
+                       '("urgent" "high" "normal" "low") nil t nil nil "normal")
+    "normal"))
+
+(defun hub--notify (message to priority data)
+  "Send MESSAGE to the inbox TO with PRIORITY and DATA; return its number."
+  (when (string-blank-p message)
+    (user-error "The message is empty"))
+  (let* ((json (and data (list "--data" (json-serialize data))))
+         (args `("notify" "--json" "--type" "message" "--to" ,to
+                 "--priority" ,priority ,@json "-"))
+         (answer (hub--parse (hub--run args message))))
+    (alist-get 'id answer)))
+
+;;;###autoload
+(defun hub-send (message &optional to priority data)
+  "Send MESSAGE to the inbox TO; `hub-recipient' without one.
+PRIORITY is urgent, high, normal or low; low waits for the next
+notification that wakes.  DATA is an alist that the agent gets as JSON.
+Interactively, DATA is the visited file with the line, and the region if
+it is active; a prefix argument asks for the priority."
+  (interactive
+   (let ((data (hub--place))
+         (to (hub--read-recipient)))
+     (list (read-string (format "Message for %s: " to)) to
+           (hub--read-priority) data)))
+  (let* ((to (or to hub-recipient))
+         (id (hub--notify message to (or priority "normal") data)))
+    (message "Sent %s to %s" id to)
+    id))
+
+(defvar-local hub--capture nil
+  "The recipient, priority and data of the message in this buffer.")
+
+(defvar hub-capture-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "C-c C-c") #'hub-capture-send)
+    (define-key map (kbd "C-c C-k") #'hub-capture-cancel)
+    map)
+  "The keys of a buffer in which a message is written.")
+
+(define-derived-mode hub-capture-mode text-mode "Hub-Capture"
+  "A message to an agent that is being written.")
+
+;;;###autoload
+(defun hub-capture (to &optional priority)
+  "Write a message to the inbox TO with PRIORITY in a buffer of its own.
+The file and the line where you are, and the region if it is active, go
+with the message."
+  (interactive (list (hub--read-recipient) (hub--read-priority)))
+  (let ((data (hub--place))
+        (directory default-directory))
+    (pop-to-buffer (generate-new-buffer (format "*hub: message to %s*" to)))
+    (hub-capture-mode)
+    ;; The project of the message is the one of the file.
+    (setq default-directory directory
+          hub--capture (list to (or priority "normal") data)
+          header-line-format
+          (substitute-command-keys
+           (format "To %s%s.  \\[hub-capture-send] sends, \\[hub-capture-cancel] cancels"
+                   to
+                   (if-let ((file (alist-get 'file data)))
+                       (format ", with %s:%s" (file-name-nondirectory file)
+                               (alist-get 'line data))
+                     ""))))))
+
+(defun hub-capture-send ()
+  "Send the message of this buffer, and close it."
+  (interactive)
+  (apply #'hub-send (string-trim (buffer-string)) hub--capture)
+  (quit-window t))
+
+(defun hub-capture-cancel ()
+  "Close this buffer without sending its message."
+  (interactive)
+  (quit-window t))
+
+;;; Questions
+
+(defvar hub-questions-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "RET") #'hub-answer)
+    (define-key map "a" #'hub-allow)
+    (define-key map "d" #'hub-deny)
+    (define-key map "v" #'hub-view-question)
+    map)
+  "The keys of the list of questions.")
+
+(define-derived-mode hub-questions-mode tabulated-list-mode "Hub-Questions"
+  "The open questions of all agents.
+\\{hub-questions-mode-map}"
+  (setq tabulated-list-format [("Id" 6 hub--older-p) ("Age" 5 nil) ("From" 16 t)
+                               ("Project" 14 t) ("Question" 0 nil)]
+        tabulated-list-entries #'hub--question-entries)
+  (tabulated-list-init-header))
+
+;;;###autoload
+(defun hub-questions ()
+  "List the open questions of all agents, the oldest first."
+  (interactive)
+  (with-current-buffer (get-buffer-create "*hub questions*")
+    (hub-questions-mode)
+    (tabulated-list-print)
+    (pop-to-buffer (current-buffer))))
+
+(defun hub--question-entries ()
+  "Return the open questions as the entries of the list."
+  (let ((answer (hub--run '("questions" "--all-projects" "--json"))))
+    (mapcar (lambda (question)
+              (let-alist question
+                (list question
+                      (vector (number-to-string .id) (hub--age .ts)
+                              (or .from_name .from)
+                              (file-name-nondirectory .project)
+                              (hub--visible (car (split-string .msg "\n")))))))
+            (alist-get 'questions (hub--parse answer)))))
+
+(defun hub--older-p (one other)
+  "Whether the entry ONE of the list was asked before OTHER."
+  (< (alist-get 'id (car one)) (alist-get 'id (car other))))
+
+(defun hub--age (time)
+  "Return how long ago TIME was, in one unit."
+  (let ((seconds (- (float-time) (float-time (encode-time (iso8601-parse time t))))))
+    (cond ((< seconds 60) "now")
+          ((< seconds 3600) (format "%dm" (/ seconds 60)))
+          ((< seconds 86400) (format "%dh" (/ seconds 3600)))
+          (t (format "%dd" (/ seconds 86400))))))
+
+(defun hub--visible (text)
+  "Return TEXT without characters that change how other text is shown."
+  (replace-regexp-in-string "[\u200e\u200f\u202a-\u202e\u2066-\u2069[:cntrl:]]"
+                            "" (subst-char-in-string ?\t ?\s text)))
+
+(defun hub--question ()
+  "Return the question of this line."
+  (or (tabulated-list-get-id) (user-error "There is no question on this line")))
+
+(defun hub--answer (question answer)
+  "Answer QUESTION with the text ANSWER, and list the others."
+  (let ((id (number-to-string (alist-get 'id question))))
+    (hub--run (list "answer" id "-") answer)
+    (when (derived-mode-p 'hub-questions-mode)
+      (revert-buffer))
+    (message "Answered %s" id)))
+
+(defun hub-answer (question answer)
+  "Answer QUESTION with the text ANSWER.
+Interactively, the question is the one of this line, and its options are
+offered for completion."
+  (interactive
+   (let* ((question (hub--question))
+          (options (alist-get 'options question))
+          (prompt (format "%s " (hub--visible (alist-get 'msg question)))))
+     (list question
+           (if options (completing-read prompt options) (read-string prompt)))))
+  (when (string-blank-p answer)
+    (user-error "The answer is empty"))
+  (hub--answer question answer))
+
+(defun hub--decision ()
+  "Return the question of this line, which must ask for a decision."
+  (let ((question (hub--question)))
+    (let-alist question
+      (unless (or (equal .type "approval")
+                  (member .data.dialog.tool_name '("ExitPlanMode" "EnterPlanMode")))
+        (user-error "This question needs an answer: press RET")))
+    question))
+
+(defun hub-allow (question)
+  "Allow what QUESTION asks for: a tool, or a plan."
+  (interactive (list (hub--decision)))
+  (hub--answer question "allow"))
+
+(defun hub-deny (question reason)
+  "Deny what QUESTION asks for, and tell the agent the REASON."
+  (interactive (list (hub--decision) (read-string "Reason (may be empty): ")))
+  (hub--answer question (if (string-blank-p reason) "deny" (concat "deny: " reason))))
+
+(defun hub-view-question (question)
+  "Show the whole QUESTION, with its options and its data."
+  (interactive (list (hub--question)))
+  (with-current-buffer (get-buffer-create "*hub question*")
+    (let ((inhibit-read-only t))
+      (erase-buffer)
+      (let-alist question
+        (insert (format "%s asks in %s:\n\n%s\n" (or .from_name .from) .project
+                        (mapconcat #'hub--visible (split-string .msg "\n") "\n")))
+        (dolist (option .options)
+          (insert "\n- " (hub--visible option)))
+        (when .data
+          (insert "\n\n" (json-encode .data))
+          (json-pretty-print (save-excursion (re-search-backward "^[[{]") (point))
+                             (point))))
+      (goto-char (point-min)))
+    (special-mode)
+    (display-buffer (current-buffer))))
+
+;;; The mode line
+
+(defvar hub--mode-line ""
+  "The hub's part of the mode line.")
+(put 'hub--mode-line 'risky-local-variable t)
+
+(defvar hub--stream nil
+  "The process that reports events of the hub.")
+
+(defvar hub--count nil
+  "The process that counts the agents that wait.")
+
+(defvar hub--timers nil
+  "An alist from the purpose of a timer to the timer.")
+
+(defvar hub--mode-line-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map [mode-line mouse-1] #'hub-questions)
+    map)
+  "The keys of the hub's part of the mode line.")
+
+;;;###autoload
+(define-minor-mode hub-mode-line-mode
+  "Show in the mode line how many agents wait for you.
+The part is empty while none waits, and `hub:off' while no hub runs."
+  :global t
+  (hub--stop)
+  (setq global-mode-string (delq 'hub--mode-line global-mode-string))
+  (when hub-mode-line-mode
+    (setq global-mode-string
+          (append (or global-mode-string '("")) '(hub--mode-line)))
+    (hub--start)))
+
+(defun hub--start ()
+  "Begin to follow the hub, and count."
+  (hub--later 'count hub-refresh-seconds #'hub--count-now)
+  (condition-case error
+      (setq hub--stream
+            (make-process
+             :name "hub-stream" :noquery t :connection-type 'pipe
+             :command (list hub-program "stream" "--kinds"
+                            "notification,delivery,seen,presence")
+             :filter #'hub--events :sentinel #'hub--stream-ended))
+    (file-missing (hub-mode-line-mode -1)
+                  (user-error "%s" (error-message-string error))))
+  (hub--count-now))
+
+(defun hub--stop ()
+  "End the processes and timers."
+  (dolist (process (list hub--stream hub--count))
+    (when (process-live-p process)
+      (set-process-sentinel process #'ignore)
+      (delete-process process)))
+  (mapc (lambda (timer) (cancel-timer (cdr timer))) hub--timers)
+  (setq hub--stream nil hub--count nil hub--timers nil)
+  (hub--show ""))
+
+(defun hub--later (purpose seconds function)
+  "Call FUNCTION in SECONDS, in place of an earlier timer for PURPOSE."
+  (when-let ((timer (alist-get purpose hub--timers)))
+    (cancel-timer timer))
+  (setf (alist-get purpose hub--timers) (run-at-time seconds nil function)))
+
+(defun hub--events (_process _lines)
+  "Count again after events; several events cause one count."
+  (hub--later 'count 0.2 #'hub--count-now))
+
+(defun hub--stream-ended (_process _event)
+  "Begin again after the stream has ended."
+  (hub--later 'stream 5 (lambda () (when hub-mode-line-mode (hub--stop) (hub--start)))))
+
+(defun hub--count-now ()
+  "Count the agents that wait, without waiting for the answer."
+  (hub--later 'count hub-refresh-seconds #'hub--count-now)
+  (unless (process-live-p hub--count)
+    (let ((buffer (generate-new-buffer " *hub-count*")))
+      (setq hub--count
+            (make-process
+             :name "hub-count" :noquery t :connection-type 'pipe :buffer buffer
+             :command (list hub-program "sessions" "--all-projects" "--json")
+             :stderr (get-buffer-create " *hub-count-errors*")
+             :sentinel #'hub--counted)))))
+
+(defun hub--counted (process _event)
+  "Show what PROCESS counted."
+  (unless (process-live-p process)
+    (unwind-protect
+        (hub--show
+         (if (zerop (process-exit-status process))
+             (hub--describe (hub--sessions-of
+                             (with-current-buffer (process-buffer process)
+                               (buffer-string))))
+           (propertize " hub:off" 'help-echo "No hub runs: hubctl up starts one")))
+      (kill-buffer (process-buffer process)))))
+
+(defun hub--describe (sessions)
+  "Return the mode line's text for SESSIONS."
+  (let ((waiting (seq-filter #'hub--waits-p sessions)))
+    (if (null waiting)
+        ""
+      (propertize (format " hub:%d" (length waiting))
+                  'face 'hub-waiting 'mouse-face 'mode-line-highlight
+                  'local-map hub--mode-line-map
+                  'help-echo (mapconcat #'hub--describe-one waiting "\n")))))
+
+(defun hub--waits-p (session)
+  "Whether SESSION waits for the person."
+  (member (let-alist session .phase.name) '("needs_you" "blocked" "your_turn")))
+
+(defun hub--describe-one (session)
+  "Return one line about SESSION."
+  (let-alist session
+    (format "%s: %s" (hub--name session) (string-replace "_" " " .phase.name))))
+
+(defun hub--show (text)
+  "Make TEXT the hub's part of the mode line."
+  (unless (equal-including-properties text hub--mode-line)
+    (setq hub--mode-line text)
+    (force-mode-line-update t)))
+
+(provide 'hub)
+;;; hub.el ends here

@@ -1,0 +1,162 @@
+;;; hub-test.el --- Tests of hub.el against a real hub  -*- lexical-binding: t; -*-
+
+;;; Commentary:
+
+;; The hub of `HUB_STATE_DIR' must run, without other users.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'hub)
+
+(defun hub-test-ctl (args &optional input)
+  "Run hubctl with the words of ARGS and INPUT."
+  (hub--run (split-string-and-unquote args) input))
+
+(defun hub-test-message (id)
+  "Return the notification ID."
+  (cl-find id (mapcar #'hub--parse
+                      (split-string (hub-test-ctl "history --json") "\n" t))
+           :key (lambda (it) (alist-get 'id it))))
+
+(defun hub-test-question (id)
+  "Return the question ID, which may be closed."
+  (cl-find id (alist-get 'questions (hub--parse (hub-test-ctl "questions --all --json")))
+           :key (lambda (it) (alist-get 'id it))))
+
+(defun hub-test-ask (from type text)
+  "Ask the person TEXT as the session FROM; return the question's number."
+  (alist-get 'id (hub--parse
+                  (hub--run (list "notify" "--json" "--from" from "--type" type text)))))
+
+(defun hub-test-until (holds)
+  "Handle events until the function HOLDS returns true."
+  (with-timeout (30 (ert-fail (list "it does not happen" hub--mode-line)))
+    (while (not (funcall holds))
+      (accept-process-output nil 0.05))))
+
+(defmacro hub-test-with-input (inputs &rest body)
+  "Run BODY; every prompt is answered with the next one of INPUTS."
+  (declare (indent 1))
+  `(let ((inputs ,inputs))
+     (cl-letf (((symbol-function 'read-string) (lambda (&rest _) (pop inputs)))
+               ((symbol-function 'completing-read) (lambda (&rest _) (pop inputs))))
+       ,@body)))
+
+(defmacro hub-test-in-file (&rest body)
+  "Run BODY in a buffer that visits a file of three lines."
+  `(let ((file (make-temp-file "hub-test" nil ".txt" "one\nzwei, für\nthree\n")))
+     (unwind-protect
+         (with-current-buffer (find-file-noselect file)
+           (unwind-protect (progn ,@body) (kill-buffer)))
+       (delete-file file))))
+
+(ert-deftest hub-test-a-message-carries-the-region-and-its-place ()
+  (hub-test-in-file
+   (transient-mark-mode)
+   (goto-char (point-min))
+   (forward-line)
+   (push-mark (point) t t)
+   (forward-line)
+   (let* ((id (hub-test-with-input '("w1" "please look")
+                (call-interactively #'hub-send)))
+          (sent (hub-test-message id)))
+     (let-alist sent
+       (should (equal (list .to .msg .type .priority)
+                      '("w1" "please look" "message" "normal")))
+       (should (equal (expand-file-name file) .data.file))
+       (should (equal (list .data.line .data.end_line .data.text)
+                      '(2 2 "zwei, für\n")))))))
+
+(ert-deftest hub-test-a-prefix-argument-asks-for-the-priority ()
+  (with-temp-buffer
+    (let* ((current-prefix-arg '(4))
+           (id (hub-test-with-input '("w1" "now" "urgent")
+                 (call-interactively #'hub-send))))
+      (let-alist (hub-test-message id)
+        (should (equal .priority "urgent"))
+        (should-not .data)))))
+
+(ert-deftest hub-test-an-empty-message-is-not-sent ()
+  (should-error (hub-send " \n") :type 'user-error))
+
+(ert-deftest hub-test-a-captured-message-is-sent-with-its-place ()
+  (hub-test-in-file
+   (goto-char (point-max))
+   (hub-capture "w2")
+   (insert "First line.\n\nMore: \"quotes\" and --dashes.\n")
+   (let ((buffer (current-buffer)))
+     (hub-capture-send)
+     (should-not (buffer-live-p buffer)))
+   (let ((newest (hub--parse (hub-test-ctl "history --limit 1 --json"))))
+     (let-alist newest
+       (should (equal .to "w2"))
+       (should (equal .msg "First line.\n\nMore: \"quotes\" and --dashes."))
+       (should (equal .data.line 4))))))
+
+(ert-deftest hub-test-questions-are-listed-and-answered ()
+  (let ((first (hub-test-ask "asker-1" "question" "Which\u202e database?"))
+        (second (hub-test-ask "asker-2" "approval" "May I push?")))
+    (hub-questions)
+    (with-current-buffer "*hub questions*"
+      (goto-char (point-min))
+      (let-alist (tabulated-list-get-id)
+        (should (equal .id first)))
+      (should (string-match-p "asker-1 +emacs +Which database\\?"
+                              (thing-at-point 'line t)))
+      (hub-view-question (hub--question))
+      (with-current-buffer "*hub question*"
+        (should (string-match-p "asker-1 asks in emacs:" (buffer-string))))
+      (should-error (call-interactively #'hub-allow) :type 'user-error)
+      (hub-test-with-input '("postgres") (call-interactively #'hub-answer))
+      (let-alist (hub-test-question first)
+        (should (equal (list .state .answer) '("answered" "postgres"))))
+      (goto-char (point-min))
+      (let-alist (tabulated-list-get-id)
+        (should (equal .id second)))
+      (hub-test-with-input '("not today") (call-interactively #'hub-deny))
+      (let-alist (hub-test-question second)
+        (should (equal .answer "deny: not today")))
+      ;; A second answer is refused with the reason.
+      (let ((refused (should-error (hub--answer `((id . ,second)) "allow")
+                                   :type 'user-error)))
+        (should (string-match-p "answered" (error-message-string refused)))))))
+
+(ert-deftest hub-test-a-missing-program-is-named ()
+  (let* ((hub-program "hubctl-that-does-not-exist")
+         (refused (should-error (hub-send "hello" "w1") :type 'user-error)))
+    (should (string-match-p "hubctl-that-does-not-exist" (error-message-string refused)))))
+
+(ert-deftest hub-test-the-mode-line-counts-the-agents-that-wait ()
+  (unwind-protect
+      (progn
+        (hub-mode-line-mode)
+        (hub-test-until (lambda () (process-live-p hub--stream)))
+        (let ((id (hub-test-ask "blocked" "question" "Go on?")))
+          (hub-test-until (lambda () (string-match-p "hub:[1-9]" hub--mode-line)))
+          (should (string-match-p "blocked: needs you"
+                                  (get-text-property 1 'help-echo hub--mode-line)))
+          (should (memq 'hub--mode-line global-mode-string))
+          (hub--run (list "answer" (number-to-string id) "yes"))
+          (hub-test-until
+           (lambda () (not (string-match-p
+                            "blocked: needs you"
+                            (or (and (< 1 (length hub--mode-line))
+                                     (get-text-property 1 'help-echo hub--mode-line))
+                                "")))))))
+    (hub-mode-line-mode -1))
+  (should-not (memq 'hub--mode-line global-mode-string))
+  (should (equal hub--mode-line ""))
+  (should-not (process-live-p hub--stream)))
+
+(ert-deftest hub-test-the-mode-line-says-when-no-hub-runs ()
+  (let ((process-environment (cons "HUB_STATE_DIR=/nonexistent" process-environment)))
+    (unwind-protect
+        (progn
+          (hub-mode-line-mode)
+          (hub-test-until (lambda () (string-match-p "hub:off" hub--mode-line))))
+      (hub-mode-line-mode -1))))
+
+(provide 'hub-test)
+;;; hub-test.el ends here
