@@ -28,9 +28,11 @@ pub(crate) mod run;
 pub(crate) mod seen;
 pub(crate) mod service;
 pub(crate) mod sessions;
+mod ssh;
 pub(crate) mod status;
 pub(crate) mod stream;
 pub(crate) mod trace;
+pub(crate) mod tunnel;
 pub(crate) mod unlisten;
 pub(crate) mod up;
 pub(crate) mod wait;
@@ -69,6 +71,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Stream(args) => Box::pin(stream::run(args, &context()?)).await,
         Command::Run(args) => Box::pin(run::run(args, &context()?)).await,
         Command::Watch(args) => Box::pin(watch::run(args, &context()?)).await,
+        Command::Tunnel(args) => tunnel::run(args, &context()?),
         Command::History(args) => Box::pin(history::run(args, &context()?)).await,
         Command::Hook(args) => {
             Box::pin(hook::run(args, &cli.location)).await;

@@ -23,6 +23,7 @@ mod spool;
 mod stream;
 mod support;
 mod survival;
+mod tunnel;
 mod up_down;
 mod wait;
 mod wait_ends;

@@ -7,7 +7,8 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use super::{
     ack, answer, ask, claim, clear, completions, config, dashboard, doctor, down, expect, history,
     hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, questions, reset, run,
-    seen, service, sessions, status, stream, trace, unlisten, up, wait, wake_test, watch, withdraw,
+    seen, service, sessions, status, stream, trace, tunnel, unlisten, up, wait, wake_test, watch,
+    withdraw,
 };
 use crate::settings::HubLocation;
 
@@ -85,6 +86,8 @@ pub(crate) enum Command {
     Run(run::RunArgs),
     /// Forward the states that sessions write into status files
     Watch(watch::WatchArgs),
+    /// Let another machine use this machine's hub, by ssh
+    Tunnel(tunnel::TunnelArgs),
     /// Ask a question and, if asked to, wait for the answer
     Ask(ask::AskArgs),
     /// List the open questions

@@ -2,6 +2,7 @@
 
 mod changes;
 mod file;
+mod remote;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path as FilePath, PathBuf};
@@ -11,6 +12,7 @@ use hub_protocol::{
     HistoryPage, InboxName, Kind, Post, ProjectName, Published, Seq, SessionState, StatusLine,
 };
 use serde_json::json;
+use tokio::sync::oneshot;
 
 use self::changes::Changes;
 use self::file::{FileCheck, WatchedFile};
@@ -36,7 +38,8 @@ the worktrees of its sessions; this command is for files in other places.
 Examples:
   hubctl watch ~/build/status --session build
   hubctl watch /mnt/box/status            # each file is named by its session
-  hubctl watch --once ./status/w1")]
+  hubctl watch --once ./status/w1
+  hubctl watch --ssh buildbox /srv/nightly/status --session nightly    # nothing is installed there")]
 /// The arguments of `hubctl watch`.
 pub(crate) struct WatchArgs {
     /// A status file, or a directory of them
@@ -51,41 +54,76 @@ pub(crate) struct WatchArgs {
     /// Forward the current lines and exit; exits 1 if a file could not be read
     #[arg(long)]
     once: bool,
+    /// Watch a file of this machine by ssh, with inotifywait if that is there
+    #[arg(long, value_name = "HOST", conflicts_with = "once")]
+    ssh: Option<String>,
 }
 
 struct Watch<'a> {
     args: &'a WatchArgs,
     context: &'a Context,
+    /// The session of every file; without it, the file's name is the session.
+    session: Option<InboxName>,
     project: ProjectName,
     path: PathBuf,
     files: BTreeMap<PathBuf, WatchedFile>,
 }
 
 pub(crate) async fn run(args: &WatchArgs, context: &Context) -> Result<Exit, Error> {
-    let path = context.env.absolute(&args.path);
-    let mut watch = Watch {
+    let (failed, failure) = oneshot::channel();
+    let (path, session) = match &args.ssh {
+        Some(host) => {
+            let session = args.session.clone().map_or_else(|| named(&args.path), Ok)?;
+            let copy = remote::follow(host, &args.path, context, failed)?;
+            (copy, Some(session))
+        }
+        None => (context.env.absolute(&args.path), args.session.clone()),
+    };
+    let watch = Watch {
         args,
         context,
+        session,
         project: context.project(args.project.as_ref())?.value,
         path,
         files: BTreeMap::new(),
     };
-    let mut changes = Changes::of(watch.directory()?);
-    loop {
-        let settled = watch.look().await?;
-        if !settled {
-            tokio::time::sleep(DEBOUNCE).await;
-        } else if args.once {
-            let ignored = watch.files.values().any(WatchedFile::is_ignored);
-            return Ok(if ignored { Exit::REFUSED } else { Exit::DONE });
-        } else {
-            changes.next().await;
-            tokio::time::sleep(DEBOUNCE).await;
-        }
+    tokio::select! {
+        done = watch.run() => done,
+        Ok(error) = failure => Err(Error::Failed(error)),
     }
 }
 
+/// The session that the name of a status file names.
+fn named(path: &FilePath) -> Result<InboxName, Error> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let session: InboxName = name
+        .parse()
+        .map_err(|error| Error::Usage(format!("{error}; --session names it")))?;
+    if session.is_reserved() {
+        return Err(Error::Usage(format!(
+            "'{session}' is not a sender: the name is reserved"
+        )));
+    }
+    Ok(session)
+}
+
 impl Watch<'_> {
+    async fn run(mut self) -> Result<Exit, Error> {
+        let mut changes = Changes::of(self.directory()?);
+        loop {
+            let settled = self.look().await?;
+            if !settled {
+                tokio::time::sleep(DEBOUNCE).await;
+            } else if self.args.once {
+                let ignored = self.files.values().any(WatchedFile::is_ignored);
+                return Ok(if ignored { Exit::REFUSED } else { Exit::DONE });
+            } else {
+                changes.next().await;
+                tokio::time::sleep(DEBOUNCE).await;
+            }
+        }
+    }
+
     /// The directory to watch. A file in it may be missing at first, unless --once is given.
     fn directory(&self) -> Result<&FilePath, Error> {
         let missing = |path: &FilePath| {
@@ -131,7 +169,7 @@ impl Watch<'_> {
     }
 
     async fn look_at(&self, file: &mut WatchedFile, path: &FilePath) -> bool {
-        let session = match self.session(path) {
+        let session = match self.session.clone().map_or_else(|| named(path), Ok) {
             Ok(session) => session,
             Err(error) => {
                 file.ignore(path, &error);
@@ -152,22 +190,6 @@ impl Watch<'_> {
                 true
             }
         }
-    }
-
-    fn session(&self, path: &FilePath) -> Result<InboxName, Error> {
-        if let Some(session) = &self.args.session {
-            return Ok(session.clone());
-        }
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let session: InboxName = name
-            .parse()
-            .map_err(|error| Error::Usage(format!("{error}; --session names it")))?;
-        if session.is_reserved() {
-            return Err(Error::Usage(format!(
-                "'{session}' is not a sender: the name is reserved"
-            )));
-        }
-        Ok(session)
     }
 
     /// Publishes a status line. It is spooled if it cannot be sent.

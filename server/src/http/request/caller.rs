@@ -140,6 +140,9 @@ pub(crate) mod processes {
     /// Inspects process `pid`: an agent if it or an ancestor is one of `agents`, or if its environment has an agent's
     /// variable.
     pub(crate) fn inspect(pid: u32, agents: &[Process]) -> CallerKind {
+        if is_relay(pid) {
+            return CallerKind::Unknown;
+        }
         match (by_ancestors(pid, agents), has_agents_environment(pid)) {
             (Some(CallerKind::AgentsChild), _) => CallerKind::AgentsChild,
             (Some(CallerKind::Agent), _) | (_, Some(true)) => CallerKind::Agent,
@@ -149,6 +152,12 @@ pub(crate) mod processes {
             (Some(kind), Some(false)) => kind,
             _ => CallerKind::Unknown,
         }
+    }
+
+    /// Whether a process forwards the requests of another machine, whose processes cannot be seen here.
+    fn is_relay(pid: u32) -> bool {
+        let program = fs::read_link(format!("/proc/{pid}/exe"));
+        program.is_ok_and(|it| it.file_name().is_some_and(|name| name == "ssh"))
     }
 
     /// The kind of process by its nearest ancestor among `agents`; `None` if a process on the way cannot be seen.
