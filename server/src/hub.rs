@@ -2,6 +2,7 @@
 //!
 //! It may use `core`, `fold`, `waiters` and `log`.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::thread::JoinHandle;
@@ -20,7 +21,7 @@ use crate::hub::metrics::Metrics;
 use crate::hub::writer::{Ask, Done, Reload, Writer};
 use crate::log::Log;
 use crate::log::archive::Recovered;
-use crate::log::journal::{Journal, JournalError};
+use crate::log::journal::{Health, Journal, JournalError, SharedCommit};
 use crate::log::timeline::Timeline;
 use crate::log::view::View;
 use crate::waiters::lease_token::Claim;
@@ -203,7 +204,7 @@ impl Hub {
             outcome = answer => {
                 // The thread that ended the wait has already notified the watchers.
                 leaving.0 = None;
-                outcome.map_err(|_| Rejected::ShuttingDown)
+                outcome.map_err(|_| self.unanswered())
             }
             () = self.0.shutdown.cancelled() => Err(Rejected::ShuttingDown),
         }
@@ -229,7 +230,42 @@ impl Hub {
     pub async fn take(&self, spec: WaitSpec) -> Result<Option<Batch>, Rejected> {
         let (reply, answer) = oneshot::channel();
         self.ask(Ask::Take { spec, reply })?;
+        answer.await.map_err(|_| self.unanswered())
+    }
+
+    /// Why the writer did not answer a wait.
+    fn unanswered(&self) -> Rejected {
+        match self.log().journal().health() {
+            Health::Standby => Rejected::NoActiveHub,
+            _ => Rejected::ShuttingDown,
+        }
+    }
+
+    /// Becomes the active hub of the cluster, by the commit of [`Command::Lead`]. Returns its number: the term.
+    pub async fn lead(&self, node: &str) -> Result<Seq, Rejected> {
+        let (reply, answer) = oneshot::channel();
+        let node = node.into();
+        let command = Command::Lead { node };
+        self.ask(Ask::Lead { command, reply })?;
+        answer.await.unwrap_or(Err(Rejected::ShuttingDown))?;
+        let term = self.read(|state, _| state.leader().map(|(term, _)| *term))?;
+        term.ok_or(Rejected::NoActiveHub)
+    }
+
+    /// Stops being the active hub of the cluster, and ends all waits.
+    pub async fn step_down(&self) -> Result<(), Rejected> {
+        let (done, answer) = oneshot::channel();
+        self.ask(Ask::StepDown(done))?;
         answer.await.map_err(|_| Rejected::ShuttingDown)
+    }
+
+    /// Stores commits of the active hub of the cluster.
+    pub async fn follow(&self, commits: Vec<SharedCommit>) -> Result<(), JournalError> {
+        let (done, answer) = oneshot::channel();
+        let ended = |_| JournalError::from(io::Error::other("the writer has ended"));
+        let queued = self.ask(Ask::Follow { commits, done });
+        queued.map_err(|_| JournalError::Unsettled)?;
+        answer.await.map_err(ended)?
     }
 
     /// Runs a query on the fold of every durable record, on the caller's thread; the writer does not wait for it.
@@ -339,6 +375,11 @@ impl Hub {
     /// Returns a receiver that is notified when a waiter or a held request is added or removed.
     pub fn presence(&self) -> watch::Receiver<u64> {
         self.0.presence.subscribe()
+    }
+
+    /// Notifies the watchers of presence of a change at another hub of the cluster.
+    pub fn presence_changed(&self) {
+        self.0.presence.send_modify(|version| *version += 1);
     }
 
     /// Returns the permissions of agents.

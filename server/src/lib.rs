@@ -3,6 +3,8 @@
 
 pub mod agents;
 pub mod bridges;
+#[cfg(feature = "jetstream")]
+pub mod cluster;
 pub mod config;
 pub mod core;
 pub mod fold;

@@ -172,6 +172,11 @@ pub enum Command {
         /// The jump in milliseconds, positive if forward.
         delta_ms: i64,
     },
+    /// Become the active hub of the cluster.
+    Lead {
+        /// The node name of this hub.
+        node: String,
+    },
 }
 
 /// An Idempotency-Key and the request that it belongs to.
@@ -207,7 +212,8 @@ impl Command {
             | Self::WithdrawQuestion { .. }
             | Self::NoteAnswer { .. }
             | Self::Tick
-            | Self::ClockMoved { .. } => None,
+            | Self::ClockMoved { .. }
+            | Self::Lead { .. } => None,
         }
     }
 }
