@@ -26,6 +26,7 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::ClusterSettings;
+use crate::core::rejected::Rejected;
 use crate::hub::Hub;
 use crate::log::journal::Journal as _;
 use crate::log::journal::jetstream::JetStreamJournal;
@@ -82,7 +83,7 @@ struct ClusterInner {
 impl Cluster {
     /// Puts a hub that has started into its cluster; [`Cluster::run`] does the work.
     pub fn new(joined: Joined, journal: Arc<JetStreamJournal>, hub: Hub) -> Self {
-        Self(Arc::new(ClusterInner {
+        let cluster = Self(Arc::new(ClusterInner {
             client: joined.client,
             context: joined.context,
             settings: joined.settings,
@@ -96,7 +97,16 @@ impl Cluster {
             held: calls::HeldCalls::default(),
             hurry: Notify::new(),
             missed: Notify::new(),
-        }))
+        }));
+        let own = Arc::downgrade(&cluster.0);
+        cluster.0.hub.set_active_hub(Box::new(move |command| {
+            let own = own.upgrade().map(Self);
+            Box::pin(async move {
+                let cluster = own.ok_or(Rejected::ShuttingDown)?;
+                forward::submit(&cluster, command).await
+            })
+        }));
+        cluster
     }
 
     /// Returns `routes` behind the choice of the hub that answers.

@@ -3,11 +3,12 @@
 //! It may use `core`, `fold`, `waiters` and `log`.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use futures_util::future::BoxFuture;
 use hub_protocol::Seq;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch};
@@ -56,7 +57,12 @@ struct HubInner {
     /// One clone for each event stream of a dashboard.
     dashboards: Arc<()>,
     began: Notify,
+    active: OnceLock<ActiveHub>,
 }
+
+/// Passes a command on to the active hub of the cluster.
+pub type ActiveHub =
+    Box<dyn Fn(Command) -> BoxFuture<'static, Result<Done, Rejected>> + Send + Sync>;
 
 /// A slot for a long-lived connection. There are fewer slots than connections, so that publishing and acknowledging
 /// always have room.
@@ -158,6 +164,7 @@ impl Hub {
             streams: Arc::new(Semaphore::new(parts.streams)),
             dashboards: Arc::new(()),
             began: Notify::new(),
+            active: OnceLock::new(),
         };
         let writer = Writer::new(state, waiters, log, due_sender, metrics, parts.reload);
         let thread = std::thread::Builder::new()
@@ -167,8 +174,19 @@ impl Hub {
         (Self(Arc::new(inner)), thread)
     }
 
-    /// Carries out a command, and returns once it is durable. Fails if the hub rejects it.
+    /// Sets how a standby passes on commands that its own bridges make.
+    pub fn set_active_hub(&self, active: ActiveHub) {
+        let _ = self.0.active.set(active);
+    }
+
+    /// Carries out a command, and returns once it is durable. Fails if the hub rejects it. A standby passes it on.
     pub async fn submit(&self, command: Command) -> Result<Done, Rejected> {
+        if let Some(active) = self.0.active.get()
+            && self.log().journal().health() == Health::Standby
+            && command.is_from_outside()
+        {
+            return active(command).await;
+        }
         let is_start = |hook: &Hook| hook.happened == AgentEvent::Started;
         let begins = matches!(command, Command::Register { .. })
             || matches!(&command, Command::Hook(hook) if is_start(hook));

@@ -138,7 +138,7 @@ async fn run(
     };
     let clustered = async {
         if let Some(cluster) = &cluster {
-            cluster.run(routes, &shutdown).await;
+            Box::pin(cluster.run(routes, &shutdown)).await;
         }
     };
     let (served, (), (), (), (), (), ()) = tokio::join!(

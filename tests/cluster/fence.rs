@@ -4,7 +4,8 @@ use super::nats::Nats;
 use super::proxy::Proxy;
 use super::support::{member, publish, stored, until_active, until_follows};
 
-#[tokio::test]
+// The proxy must run while a hub is started.
+#[tokio::test(flavor = "multi_thread")]
 async fn a_commit_whose_acknowledgement_is_lost_is_stored_once() {
     for servers in [vec![Nats::start()], Nats::start_three()] {
         let proxy = Proxy::start(&servers[0].url()).await;

@@ -9,8 +9,8 @@ use hub_harness::DEADLINE;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// A NATS server with JetStream; killed when dropped.
-pub struct Nats {
+/// A NATS server with streams; killed when dropped.
+pub(crate) struct Nats {
     dir: TempDir,
     port: u16,
     /// The settings of its cluster of servers; empty for one on its own.
@@ -31,14 +31,14 @@ fn program() -> PathBuf {
 
 impl Nats {
     /// Starts a server on its own, and waits until it is ready.
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let mut nats = Self::new(0, String::new());
         nats.start_again();
         nats
     }
 
     /// Starts three servers that replicate each other.
-    pub fn start_three() -> Vec<Self> {
+    pub(crate) fn start_three() -> Vec<Self> {
         let ports: Vec<(u16, u16)> = (0..3).map(|_| (free_port(), free_port())).collect();
         let routes: Vec<String> = ports
             .iter()
@@ -72,25 +72,25 @@ impl Nats {
     }
 
     /// Returns the address for a hub's settings.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
     /// Starts the server again, on the same port.
-    pub fn start_again(&mut self) {
+    pub(crate) fn start_again(&mut self) {
         self.launch();
         self.ready();
     }
 
     /// Sends SIGKILL, and waits for the exit.
-    pub fn kill_9(&mut self) {
+    pub(crate) fn kill_9(&mut self) {
         let mut child = self.child.take().expect("the server runs");
         let _ = kill_process(Pid::from_child(&child), Signal::KILL);
         child.wait().expect("a child can be waited for");
     }
 
     /// Pauses the server, or continues it.
-    pub fn pause(&self, paused: bool) {
+    pub(crate) fn pause(&self, paused: bool) {
         let child = self.child.as_ref().expect("the server runs");
         let signal = if paused { Signal::STOP } else { Signal::CONT };
         kill_process(Pid::from_child(child), signal).expect("a signal");

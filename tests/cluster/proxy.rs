@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// The proxy; its task ends with the test's runtime.
-pub struct Proxy {
+pub(crate) struct Proxy {
     port: u16,
     armed: Arc<AtomicBool>,
     lost: Arc<AtomicU32>,
@@ -18,7 +18,7 @@ const ACK: &[u8] = b"{\"stream\":\"HUB_hub\",";
 
 impl Proxy {
     /// Starts a proxy before the server at `url`.
-    pub async fn start(url: &str) -> Self {
+    pub(crate) async fn start(url: &str) -> Self {
         let server = url.trim_start_matches("nats://").to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
@@ -39,17 +39,17 @@ impl Proxy {
     }
 
     /// Returns the address for a hub's settings.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
     }
 
     /// Loses the next acknowledgement, and breaks the connection.
-    pub fn lose_next(&self) {
+    pub(crate) fn lose_next(&self) {
         self.armed.store(true, Ordering::SeqCst);
     }
 
     /// Returns how many acknowledgements were lost.
-    pub fn lost(&self) -> u32 {
+    pub(crate) fn lost(&self) -> u32 {
         self.lost.load(Ordering::SeqCst)
     }
 }

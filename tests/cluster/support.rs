@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::nats::Nats;
 
 /// Far more than a takeover takes.
-pub const TAKEOVER: Duration = Duration::from_secs(60);
+pub(crate) const TAKEOVER: Duration = Duration::from_secs(60);
 
 /// Returns a builder of the hub `node` in the cluster on these servers.
-pub fn member(node: &str, servers: &[Nats]) -> HubBuilder {
+pub(crate) fn member(node: &str, servers: &[Nats]) -> HubBuilder {
     let urls: Vec<String> = servers.iter().map(Nats::url).collect();
     Hub::builder()
         .set("journal=jetstream")
@@ -22,12 +22,12 @@ pub fn member(node: &str, servers: &[Nats]) -> HubBuilder {
 }
 
 /// Returns what a hub reports about its cluster.
-pub async fn cluster(hub: &Hub) -> Value {
+pub(crate) async fn cluster(hub: &Hub) -> Value {
     hub.client().read("/hub").await["cluster"].clone()
 }
 
 /// Waits until a hub reports this of its cluster.
-pub async fn until_cluster(hub: &Hub, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+pub(crate) async fn until_cluster(hub: &Hub, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
     let began = Instant::now();
     loop {
         let found = cluster(hub).await;
@@ -40,12 +40,12 @@ pub async fn until_cluster(hub: &Hub, what: &str, holds: impl Fn(&Value) -> bool
 }
 
 /// Waits until a hub is active.
-pub async fn until_active(hub: &Hub) {
+pub(crate) async fn until_active(hub: &Hub) {
     until_cluster(hub, "active", |it| it["role"] == "active").await;
 }
 
 /// Waits until a hub follows the active hub `node`.
-pub async fn until_follows(hub: &Hub, node: &str) {
+pub(crate) async fn until_follows(hub: &Hub, node: &str) {
     until_cluster(hub, "following", |it| {
         it["role"] == "standby" && it["active"] == node && it["behind"] == 0
     })
@@ -53,7 +53,7 @@ pub async fn until_follows(hub: &Hub, node: &str) {
 }
 
 /// Starts two hubs, `a` active and `b` following.
-pub async fn pair(servers: &[Nats]) -> (Hub, Hub) {
+pub(crate) async fn pair(servers: &[Nats]) -> (Hub, Hub) {
     let a = member("a", servers).start();
     until_active(&a).await;
     let b = member("b", servers).start();
@@ -62,17 +62,17 @@ pub async fn pair(servers: &[Nats]) -> (Hub, Hub) {
 }
 
 /// A message to an inbox.
-pub fn message(to: &str, msg: &str) -> Value {
+pub(crate) fn message(to: &str, msg: &str) -> Value {
     json!({ "from": "tester", "type": "message", "to": to, "msg": msg })
 }
 
 /// Publishes a message under a key until a hub accepts it; returns its number.
-pub async fn publish(hub: &Hub, key: &str, to: &str) -> u64 {
+pub(crate) async fn publish(hub: &Hub, key: &str, to: &str) -> u64 {
     publish_by(&hub.client(), key, to).await
 }
 
 /// [`publish`] by a client whose hub may be restarted in between.
-pub async fn publish_by(client: &Client, key: &str, to: &str) -> u64 {
+pub(crate) async fn publish_by(client: &Client, key: &str, to: &str) -> u64 {
     let began = Instant::now();
     loop {
         let post = client.post("/notify").header("Idempotency-Key", key);
@@ -88,14 +88,14 @@ pub async fn publish_by(client: &Client, key: &str, to: &str) -> u64 {
 }
 
 /// Pauses a hub, or continues it.
-pub fn pause(hub: &Hub, paused: bool) {
+pub(crate) fn pause(hub: &Hub, paused: bool) {
     let pid = i32::try_from(hub.pid()).ok().and_then(Pid::from_raw);
     let signal = if paused { Signal::STOP } else { Signal::CONT };
     kill_process(pid.expect("a process id"), signal).expect("a signal");
 }
 
 /// Returns the texts of all notifications in a hub's own copy of the log, with their numbers.
-pub async fn stored(hub: &Hub) -> Vec<(u64, String)> {
+pub(crate) async fn stored(hub: &Hub) -> Vec<(u64, String)> {
     let mut all = Vec::new();
     let mut since = 0;
     loop {

@@ -88,11 +88,11 @@ async fn a_lease_of_one_hub_is_acknowledged_at_the_next_one() {
 #[tokio::test]
 async fn without_an_active_hub_reads_go_on_and_publishes_are_refused() {
     let servers = [Nats::start()];
-    let (mut a, _b) = pair(&servers).await;
+    let (mut a, b) = pair(&servers).await;
     let reader = member("reader", &servers).set("cluster.lead=false").start();
     until_follows(&reader, "a").await;
     publish(&a, "kept", "w").await;
-    drop(_b);
+    drop(b);
     a.kill_9();
     let refused = reader
         .client()

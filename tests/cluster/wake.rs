@@ -1,6 +1,8 @@
 //! A notification on one hub wakes a reader at another one.
 
+use hub_protocol::{SpoolItem, Spooled};
 use serde_json::Value;
+use serde_json::value::to_raw_value;
 
 use super::nats::Nats;
 use super::support::{cluster, message, pair, publish};
@@ -53,4 +55,26 @@ async fn numbers_and_cursors_are_the_same_on_all_hubs() {
     // A repeated key returns the first number, whichever hub is asked.
     assert_eq!(publish(&b, "first", "w").await, at_a);
     assert_eq!(cluster(&b).await["behind"], 0);
+}
+
+#[tokio::test]
+async fn a_notification_in_the_spool_of_a_standby_reaches_the_log() {
+    let servers = [Nats::start()];
+    let (a, b) = pair(&servers).await;
+    let spool = b.state_dir().join("spool");
+    let item = SpoolItem {
+        key: "spooled".into(),
+        request: Spooled::Post(to_raw_value(&message("w", "late")).unwrap()),
+    };
+    let path = spool.join(".item");
+    std::fs::write(&path, serde_json::to_vec(&item).unwrap()).unwrap();
+    std::fs::rename(&path, spool.join("0001.json")).unwrap();
+    let got = a
+        .client()
+        .get("/wait?inbox=w&timeout=30")
+        .send()
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(got["notifications"][0]["msg"], "late");
 }

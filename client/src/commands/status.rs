@@ -97,21 +97,17 @@ pub(crate) async fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Er
 
 /// The active hub, this hub's part, and the other hubs.
 fn describe_cluster(cluster: &ClusterInfo) -> String {
-    let mut text = match (&cluster.active, cluster.since) {
+    let mut parts = vec![match (&cluster.active, cluster.since) {
         (Some(active), Some(since)) => format!("cluster: {active} is active since {since}"),
         _ => "cluster: no hub is active".to_owned(),
-    };
-    text += &format!(
-        "; {} (here) {}, {} behind",
-        cluster.node, cluster.role, cluster.behind
-    );
-    for other in &cluster.nodes {
-        text += &format!("; {} {}", other.node, other.role);
-    }
-    if let Some(fault) = &cluster.fault {
-        text += &format!("; stopped: {fault}");
-    }
-    text
+    }];
+    let (node, role, behind) = (&cluster.node, &cluster.role, cluster.behind);
+    parts.push(format!("{node} (here) {role}, {behind} behind"));
+    let others = cluster.nodes.iter();
+    parts.extend(others.map(|it| format!("{} {}", it.node, it.role)));
+    let fault = cluster.fault.iter();
+    parts.extend(fault.map(|it| format!("stopped: {it}")));
+    parts.join("; ")
 }
 
 /// How many sessions are in each phase, the most urgent first.

@@ -14,8 +14,10 @@ use tower::ServiceExt as _;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::nodes::Nodes;
-use super::wire::{self, CallHead, CallId, RequestHead, ResponseHead};
+use super::wire::{self, CallHead, CallId, RequestHead, ResponseHead, Submitted};
 use super::{Cluster, Role};
+use crate::core::command::Command;
+use crate::core::rejected::Rejected;
 use crate::http::peer::Peer;
 use crate::log::journal::Journal as _;
 use crate::log::journal::jetstream::MAX_MESSAGE;
@@ -107,19 +109,56 @@ async fn accept(cluster: &Cluster, routes: &Router, message: Message) {
     match (head, message.reply) {
         (CallHead::Cancel(id), _) => cancel(cluster, (node, id)).await,
         (CallHead::Open(request), Some(reply)) => {
-            let key = (node, request.id.clone());
-            let (cluster, routes) = (cluster.clone(), routes.clone());
-            let held = cluster.clone();
-            let mut table = held.0.held.table();
-            let done = key.clone();
-            let task = tokio::spawn(async move {
-                answer(&cluster, routes, &request, body, reply).await;
-                cluster.0.held.table().remove(&done);
-            });
-            let since = Instant::now();
-            table.insert(key, HeldCall { since, task });
+            let (own, routes, id) = (cluster.clone(), routes.clone(), request.id.clone());
+            let work = async move {
+                answer(&own, routes, &request, body, reply).await;
+            };
+            start(cluster, (node, id), work);
         }
-        (CallHead::Open(_), None) => {}
+        (CallHead::Submit { id, command }, Some(reply)) => {
+            let own = cluster.clone();
+            start(cluster, (node, id), async move {
+                submit(&own, *command, reply).await;
+            });
+        }
+        (CallHead::Open(_) | CallHead::Submit { .. }, None) => {}
+    }
+}
+
+/// Works on a call in a task of its own, which is listed until it ends.
+fn start(
+    cluster: &Cluster,
+    key: (String, CallId),
+    work: impl Future<Output = ()> + Send + 'static,
+) {
+    // Locked until the task is listed, so that it cannot end before.
+    let mut table = cluster.0.held.table();
+    let (own, done) = (cluster.clone(), key.clone());
+    let task = tokio::spawn(async move {
+        work.await;
+        own.0.held.table().remove(&done);
+    });
+    let since = Instant::now();
+    table.insert(key, HeldCall { since, task });
+}
+
+/// Carries out a command of another hub's bridges.
+async fn submit(cluster: &Cluster, command: Command, reply: Subject) {
+    let outcome = if command.is_from_outside() {
+        match cluster.0.hub.submit(command).await {
+            Ok(done) => Submitted::Done {
+                ids: done.ids,
+                head: cluster.0.journal.head(),
+            },
+            Err(Rejected::Refused(refusal)) => Submitted::Refused(refusal.to_string()),
+            Err(_) => Submitted::Later,
+        }
+    } else {
+        Submitted::Refused("only the active hub makes this command".into())
+    };
+    let sent = cluster.0.client.publish(reply, wire::encode(&outcome, &[]));
+    if let Err(error) = sent.await {
+        tracing::warn!(%error, "an answer could not be sent to another hub");
     }
 }
 

@@ -10,7 +10,10 @@ use futures_util::StreamExt as _;
 use hub_protocol::Seq;
 
 use super::Cluster;
-use super::wire::{self, CallHead, CallId, RequestHead, ResponseHead};
+use super::wire::{self, CallHead, CallId, RequestHead, ResponseHead, Submitted};
+use crate::core::command::{Command, Refusal};
+use crate::core::rejected::Rejected;
+use crate::hub::writer::Done;
 
 /// A call that the active hub does not report for this long is lost.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -68,65 +71,101 @@ impl Drop for OpenCall<'_> {
 }
 
 /// Returns a new id for a call.
-pub(super) fn new_id(cluster: &Cluster) -> CallId {
+fn new_id(cluster: &Cluster) -> CallId {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("{}-{number}", cluster.0.run)
 }
 
 /// Sends a request to the active hub.
 pub(super) async fn forward(cluster: &Cluster, request: &RequestHead, body: &Bytes) -> Forwarded {
-    let inner = &*cluster.0;
-    let Ok(Some(term)) = inner
-        .hub
-        .read(|state, _| state.leader().map(|(term, _)| *term))
-    else {
-        return Forwarded::Refused;
-    };
-    let subject = cluster.subject(&format!("call.{term}.{}", inner.node));
-    let inbox = inner.client.new_inbox();
-    let Ok(mut replies) = inner.client.subscribe(inbox.clone()).await else {
-        return Forwarded::Refused;
-    };
+    let id = new_id(cluster);
     let head = CallHead::Open(RequestHead {
-        id: new_id(cluster),
+        id: id.clone(),
         ..request.clone()
     });
-    let message = wire::encode(&head, body);
-    let CallHead::Open(RequestHead { id, .. }) = head else {
-        return Forwarded::Refused;
-    };
-    let mut call = OpenCall::new(cluster, id, subject.clone());
-    let sent = inner.client.publish_with_reply(subject, inbox, message);
-    if sent.await.is_err() {
-        return Forwarded::Refused;
-    }
-    let mut heard = Instant::now();
-    loop {
-        let reply = match tokio::time::timeout(LOOK, replies.next()).await {
-            Ok(Some(reply)) => reply,
-            Ok(None) => return Forwarded::Lost,
-            Err(_) => {
-                heard = inner
-                    .nodes
-                    .holder_heard(&inner.node, &call.id)
-                    .map_or(heard, |it| it.max(heard));
-                if heard.elapsed() > PATIENCE {
-                    return Forwarded::Lost;
-                }
-                continue;
-            }
-        };
-        call.answered = true;
-        if reply.status == Some(NatsStatus::NO_RESPONDERS) {
-            return Forwarded::Refused;
-        }
-        return match response(&reply.payload) {
+    match send(cluster, id, wire::encode(&head, body)).await {
+        Sent::Reply(reply) => match response(&reply) {
             Some((response, head)) => {
                 reached(cluster, head).await;
                 Forwarded::Answer(response)
             }
             None => Forwarded::Lost,
-        };
+        },
+        Sent::Refused => Forwarded::Refused,
+        Sent::Lost => Forwarded::Lost,
+    }
+}
+
+/// Passes a command of this hub's bridges on to the active hub.
+pub(super) async fn submit(cluster: &Cluster, command: Command) -> Result<Done, Rejected> {
+    let id = new_id(cluster);
+    let head = CallHead::Submit {
+        id: id.clone(),
+        command: Box::new(command),
+    };
+    let Sent::Reply(reply) = send(cluster, id, wire::encode(&head, &[])).await else {
+        return Err(Rejected::NoActiveHub);
+    };
+    match wire::decode::<Submitted>(&reply) {
+        Some((Submitted::Done { ids, head }, _)) => {
+            reached(cluster, head).await;
+            Ok(Done {
+                ids,
+                ..Done::default()
+            })
+        }
+        Some((Submitted::Refused(reason), _)) => Err(Refusal::Elsewhere(reason).into()),
+        Some((Submitted::Later, _)) | None => Err(Rejected::NoActiveHub),
+    }
+}
+
+/// The outcome of sending one message.
+enum Sent {
+    Reply(Bytes),
+    Refused,
+    Lost,
+}
+
+/// Sends the call `id` to the active hub, and waits for its answer as long as that hub works on it.
+async fn send(cluster: &Cluster, id: CallId, message: Bytes) -> Sent {
+    let inner = &*cluster.0;
+    let leader = inner
+        .hub
+        .read(|state, _| state.leader().map(|(term, _)| *term));
+    let Ok(Some(term)) = leader else {
+        return Sent::Refused;
+    };
+    let subject = cluster.subject(&format!("call.{term}.{}", inner.node));
+    let inbox = inner.client.new_inbox();
+    let Ok(mut replies) = inner.client.subscribe(inbox.clone()).await else {
+        return Sent::Refused;
+    };
+    let mut call = OpenCall::new(cluster, id, subject.clone());
+    let sent = inner.client.publish_with_reply(subject, inbox, message);
+    if sent.await.is_err() {
+        return Sent::Refused;
+    }
+    let mut alive = Instant::now();
+    loop {
+        match tokio::time::timeout(LOOK, replies.next()).await {
+            Ok(Some(reply)) => {
+                call.answered = true;
+                let taken = reply.status != Some(NatsStatus::NO_RESPONDERS);
+                return if taken {
+                    Sent::Reply(reply.payload)
+                } else {
+                    Sent::Refused
+                };
+            }
+            Ok(None) => return Sent::Lost,
+            Err(_) => {
+                let beat = inner.nodes.holder_beat(&inner.node, &call.id);
+                alive = beat.map_or(alive, |it| it.max(alive));
+                if alive.elapsed() > PATIENCE {
+                    return Sent::Lost;
+                }
+            }
+        }
     }
 }
 

@@ -46,10 +46,8 @@ async fn answer(State(cluster): State<Cluster>, request: Request, next: Next) ->
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();
-    let body = match to_bytes(body, MAX_BODY).await {
-        Ok(body) => body,
-        // The handler reports what is wrong with the body; it gets none.
-        Err(_) => return ApiError::from(Code::PayloadTooLarge).into_response(),
+    let Ok(body) = to_bytes(body, MAX_BODY).await else {
+        return ApiError::from(Code::PayloadTooLarge).into_response();
     };
     choose(&cluster, parts, body, next).await
 }

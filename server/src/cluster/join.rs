@@ -61,19 +61,17 @@ pub async fn join(config: &Config, dir: &StateDir) -> anyhow::Result<Joined> {
     let run = random_hex()?;
     let shared = Arc::new(SharedLog::new(context.clone(), &settings.name, &run));
     let path = dir.path().join(CLUSTER_MARKER);
-    let membership = match read_private(&path)? {
-        Some(text) => serde_json::from_str(&text).with_context(|| path.display().to_string())?,
-        None => {
-            let is_new = !dir.path().join("epoch").exists();
-            ensure!(
-                is_new,
-                "{} has a log of its own, which cannot join a cluster yet: use an empty --state-dir",
-                dir.path().display()
-            );
-            let membership = begin(&client, &context, &shared, &settings).await?;
-            durable::replace(&path, &[&serde_json::to_vec(&membership)?])?;
-            membership
-        }
+    let membership = if let Some(text) = read_private(&path)? {
+        serde_json::from_str(&text).with_context(|| path.display().to_string())?
+    } else {
+        ensure!(
+            !dir.path().join("epoch").exists(),
+            "{} has a log of its own, which cannot join a cluster yet: use an empty --state-dir",
+            dir.path().display()
+        );
+        let membership = begin(&client, &context, &shared, &settings).await?;
+        durable::replace(&path, &[&serde_json::to_vec(&membership)?])?;
+        membership
     };
     let Membership {
         cluster,

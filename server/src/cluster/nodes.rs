@@ -19,7 +19,7 @@ pub(super) const SILENCE: Duration = Duration::from_secs(8);
 /// The role in the last beat of a hub that stops.
 const LEAVING: &str = "leaving";
 /// A hub that was silent for this long is not listed any more.
-const FORGET: Duration = Duration::from_hours(24);
+const FORGET: Duration = Duration::from_secs(24 * 3600);
 
 /// One beat.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ impl Nodes {
     }
 
     /// Whether a hub worked on this call at its last beat, and when that beat arrived.
-    pub(super) fn holder_heard(&self, node: &str, id: &CallId) -> Option<Instant> {
+    pub(super) fn holder_beat(&self, node: &str, id: &CallId) -> Option<Instant> {
         let table = self.table();
         let holds = |beat: &Beat| beat.held.iter().any(|(of, held)| of == node && held == id);
         let heard = table

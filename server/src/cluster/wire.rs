@@ -7,6 +7,7 @@ use hub_protocol::Seq;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::core::command::Command;
 use crate::http::peer::CallerKind;
 
 /// The id of a forwarded call, unique for its node.
@@ -17,6 +18,8 @@ pub(super) type CallId = String;
 pub(super) enum CallHead {
     /// A request.
     Open(RequestHead),
+    /// A command of the sender's own bridges.
+    Submit { id: CallId, command: Box<Command> },
     /// The client of this call has gone.
     Cancel(CallId),
 }
@@ -31,6 +34,17 @@ pub(super) struct RequestHead {
     /// The caller, as the hub that took the request determined it.
     pub(super) dashboard: bool,
     pub(super) caller: CallerKind,
+}
+
+/// The outcome of a command.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) enum Submitted {
+    /// It is durable; these are its notifications.
+    Done { ids: Vec<Seq>, head: Seq },
+    /// It was refused for good, for this reason.
+    Refused(String),
+    /// It could not be stored now.
+    Later,
 }
 
 /// An answer without its body.

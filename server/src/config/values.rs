@@ -108,7 +108,7 @@ pub enum Backend {
     Sled,
     /// Memory only: the log ends with the process.
     Memory,
-    /// NATS JetStream, shared with the other hubs of a cluster, and a copy on disk.
+    /// A stream of NATS, shared with the other hubs of a cluster, and a copy on disk.
     Jetstream,
 }
 

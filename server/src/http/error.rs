@@ -110,9 +110,10 @@ impl From<Refusal> for ApiError {
             Refusal::UnknownInbox { .. } => Code::UnknownInbox,
             Refusal::UnknownId(_) => Code::UnknownNotification,
             Refusal::NoSuchQuestion => Code::NoSuchQuestion,
-            Refusal::ExpiredAlready | Refusal::OwnListener | Refusal::UnusableAnswer { .. } => {
-                Code::Invalid
-            }
+            Refusal::Elsewhere(_)
+            | Refusal::ExpiredAlready
+            | Refusal::OwnListener
+            | Refusal::UnusableAnswer { .. } => Code::Invalid,
             Refusal::UnknownSession { .. } => Code::UnknownSession,
             Refusal::QuestionSettled { .. } => Code::QuestionSettled,
             Refusal::InTerminal { .. } => Code::AnswerInTerminal,

@@ -62,7 +62,7 @@ mod clustered {
         }
 
         pub(in crate::serve) async fn run(&self, routes: Router, shutdown: &CancellationToken) {
-            self.0.run(routes, shutdown).await;
+            Box::pin(self.0.run(routes, shutdown)).await;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The journal of a cluster: a stream of NATS JetStream that all hubs share, and a copy of it on the disk of each hub.
+//! The journal of a cluster: a stream of NATS that all hubs share, and a copy of it on the disk of each hub.
 //!
 //! A commit is one message of the stream, in the form of a write-ahead log's frame (`disk/frame.rs`). The active hub
 //! appends: it publishes the commit with the position that it expects, so that only one hub can extend a given end of the
