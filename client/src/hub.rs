@@ -141,9 +141,14 @@ impl Hub {
         if self.is_remote() {
             return Ok(self.base.clone());
         }
-        let request = Request::get(Path::new("/hub"));
-        let About { url, .. } = parse(&self.text_within(&request, patience).await?)?;
+        let About { url, .. } = self.about(patience).await?;
         Ok(one_line(&url).into_owned())
+    }
+
+    /// What the hub reports about itself.
+    pub(crate) async fn about(&self, patience: Duration) -> Result<About, Error> {
+        let request = Request::get(Path::new("/hub"));
+        parse(&self.text_within(&request, patience).await?)
     }
 
     /// Whether this hub listens at `url`: both must give the same proof of the token for that address.

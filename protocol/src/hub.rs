@@ -21,6 +21,48 @@ pub struct About {
     pub epoch: Epoch,
     /// The number of the log's last record.
     pub head: Seq,
+    /// The cluster; absent for a hub on its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterInfo>,
+}
+
+/// A cluster, as one of its hubs sees it.
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterInfo {
+    /// The name of the cluster.
+    pub name: String,
+    /// The name of this hub in it.
+    pub node: String,
+    /// What this hub does: `active` or `standby`.
+    pub role: String,
+    /// The active hub; absent if none is known to live.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<String>,
+    /// Since when it is active.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// The number of records that another hub has and this one does not have yet.
+    pub behind: Seq,
+    /// Why this hub does not follow the others any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+    /// The other hubs.
+    pub nodes: Vec<NodeInfo>,
+}
+
+/// Another hub of the cluster, at its last beat.
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeInfo {
+    /// Its name.
+    pub node: String,
+    /// What it does: `active`, `standby`, `leaving`, or `silent` if it has not been heard for 8 s.
+    pub role: String,
+    /// The number of its log's last record.
+    pub head: Seq,
+    /// Its version.
+    pub version: String,
+    /// When it was heard last, by this hub's clock.
+    pub seen_at: Timestamp,
 }
 
 /// The answer to `GET /hello`.

@@ -79,6 +79,7 @@ impl From<Rejected> for Verdict {
             Rejected::Full
             | Rejected::Storage
             | Rejected::Busy
+            | Rejected::NoActiveHub
             | Rejected::TooManyStreams
             | Rejected::ShuttingDown => Self::Later,
         }

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use layers::Layers;
 pub use layers::{DEFAULTS, SettingSource};
 pub use values::{
-    Backend, Limits, Listen, LogFormat, LogSettings, NotLoopback, Positive, RetentionSettings,
-    SnapshotSettings, WakeSettings,
+    Backend, ClusterSettings, Limits, Listen, LogFormat, LogSettings, NotLoopback, Positive,
+    RetentionSettings, SnapshotSettings, WakeSettings,
 };
 
 mod layers;
@@ -54,6 +54,8 @@ pub struct Config {
     pub allowed_hosts: Vec<String>,
     /// The storage backend of the log.
     pub journal: Backend,
+    /// The cluster of a hub with the journal `jetstream`.
+    pub cluster: ClusterSettings,
     /// Number of threads that serve connections.
     pub workers: Positive,
     /// Limits on connections, queues and times.

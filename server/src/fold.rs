@@ -12,7 +12,7 @@ use hub_protocol::{InboxName, Preferences, ProjectName, Seq, SessionState, Times
 use serde::{Deserialize, Serialize};
 
 use crate::core::command::{Command, Decision, Refusal};
-use crate::core::record::{ClockMoved, Record};
+use crate::core::record::{ClockMoved, Led, Record};
 
 // What a command changes and a record applies, one concept a file:
 mod answer; // who may answer a question, and how an answer reaches the asker
@@ -82,6 +82,9 @@ pub struct State {
     retention: retention::RetentionState,
     #[serde(default)]
     hidden: reset::HiddenHistory,
+    /// The active hub of the cluster and its term; `None` for a hub on its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    leader: Option<(Seq, Led)>,
 }
 
 impl State {
@@ -171,6 +174,10 @@ impl State {
                 let (delta_ms, at) = (*delta_ms, now);
                 Ok(vec![Record::ClockMoved(ClockMoved { delta_ms, at })])
             }
+            Command::Lead { node } => {
+                let (node, at) = (node.clone(), now);
+                Ok(vec![Record::Led(Led { node, at })])
+            }
         }
     }
 
@@ -187,6 +194,7 @@ impl State {
             Record::Rewritten(it) => self.apply_rewritten(seq, it.id),
             Record::Trimmed(it) => self.apply_trimmed(it.below),
             Record::Reset(it) => self.apply_reset(seq, it),
+            Record::Led(it) => self.leader = Some((seq, it.clone())),
             Record::SessionSet(it) => self.sessions.set(seq, it),
             Record::TurnNoted(it) => {
                 let note = |session: &mut Session| {
@@ -210,6 +218,11 @@ impl State {
     /// Returns the number of the last applied record.
     pub fn head(&self) -> Seq {
         self.head
+    }
+
+    /// Returns the hub that became active last, and its term.
+    pub fn leader(&self) -> Option<&(Seq, Led)> {
+        self.leader.as_ref()
     }
 
     /// Returns an inbox, if it was ever written to and not closed since.

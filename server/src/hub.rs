@@ -2,11 +2,13 @@
 //!
 //! It may use `core`, `fold`, `waiters` and `log`.
 
-use std::sync::Arc;
+use std::io;
 use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
+use futures_util::future::BoxFuture;
 use hub_protocol::Seq;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch};
@@ -20,7 +22,7 @@ use crate::hub::metrics::Metrics;
 use crate::hub::writer::{Ask, Done, Reload, Writer};
 use crate::log::Log;
 use crate::log::archive::Recovered;
-use crate::log::journal::{Journal, JournalError};
+use crate::log::journal::{Health, Journal, JournalError, SharedCommit};
 use crate::log::timeline::Timeline;
 use crate::log::view::View;
 use crate::waiters::lease_token::Claim;
@@ -55,7 +57,12 @@ struct HubInner {
     /// One clone for each event stream of a dashboard.
     dashboards: Arc<()>,
     began: Notify,
+    active: OnceLock<ActiveHub>,
 }
+
+/// Passes a command on to the active hub of the cluster.
+pub type ActiveHub =
+    Box<dyn Fn(Command) -> BoxFuture<'static, Result<Done, Rejected>> + Send + Sync>;
 
 /// A slot for a long-lived connection. There are fewer slots than connections, so that publishing and acknowledging
 /// always have room.
@@ -157,6 +164,7 @@ impl Hub {
             streams: Arc::new(Semaphore::new(parts.streams)),
             dashboards: Arc::new(()),
             began: Notify::new(),
+            active: OnceLock::new(),
         };
         let writer = Writer::new(state, waiters, log, due_sender, metrics, parts.reload);
         let thread = std::thread::Builder::new()
@@ -166,8 +174,19 @@ impl Hub {
         (Self(Arc::new(inner)), thread)
     }
 
-    /// Carries out a command, and returns once it is durable. Fails if the hub rejects it.
+    /// Sets how a standby passes on commands that its own bridges make.
+    pub fn set_active_hub(&self, active: ActiveHub) {
+        let _ = self.0.active.set(active);
+    }
+
+    /// Carries out a command, and returns once it is durable. Fails if the hub rejects it. A standby passes it on.
     pub async fn submit(&self, command: Command) -> Result<Done, Rejected> {
+        if let Some(active) = self.0.active.get()
+            && self.log().journal().health() == Health::Standby
+            && command.is_from_outside()
+        {
+            return active(command).await;
+        }
         let is_start = |hook: &Hook| hook.happened == AgentEvent::Started;
         let begins = matches!(command, Command::Register { .. })
             || matches!(&command, Command::Hook(hook) if is_start(hook));
@@ -203,7 +222,7 @@ impl Hub {
             outcome = answer => {
                 // The thread that ended the wait has already notified the watchers.
                 leaving.0 = None;
-                outcome.map_err(|_| Rejected::ShuttingDown)
+                outcome.map_err(|_| self.unanswered())
             }
             () = self.0.shutdown.cancelled() => Err(Rejected::ShuttingDown),
         }
@@ -229,7 +248,42 @@ impl Hub {
     pub async fn take(&self, spec: WaitSpec) -> Result<Option<Batch>, Rejected> {
         let (reply, answer) = oneshot::channel();
         self.ask(Ask::Take { spec, reply })?;
+        answer.await.map_err(|_| self.unanswered())
+    }
+
+    /// Why the writer did not answer a wait.
+    fn unanswered(&self) -> Rejected {
+        match self.log().journal().health() {
+            Health::Standby => Rejected::NoActiveHub,
+            _ => Rejected::ShuttingDown,
+        }
+    }
+
+    /// Becomes the active hub of the cluster, by the commit of [`Command::Lead`]. Returns its number: the term.
+    pub async fn lead(&self, node: &str) -> Result<Seq, Rejected> {
+        let (reply, answer) = oneshot::channel();
+        let node = node.into();
+        let command = Command::Lead { node };
+        self.ask(Ask::Lead { command, reply })?;
+        answer.await.unwrap_or(Err(Rejected::ShuttingDown))?;
+        let term = self.read(|state, _| state.leader().map(|(term, _)| *term))?;
+        term.ok_or(Rejected::NoActiveHub)
+    }
+
+    /// Stops being the active hub of the cluster, and ends all waits.
+    pub async fn step_down(&self) -> Result<(), Rejected> {
+        let (done, answer) = oneshot::channel();
+        self.ask(Ask::StepDown(done))?;
         answer.await.map_err(|_| Rejected::ShuttingDown)
+    }
+
+    /// Stores commits of the active hub of the cluster.
+    pub async fn follow(&self, commits: Vec<SharedCommit>) -> Result<(), JournalError> {
+        let (done, answer) = oneshot::channel();
+        let ended = |_| JournalError::from(io::Error::other("the writer has ended"));
+        let queued = self.ask(Ask::Follow { commits, done });
+        queued.map_err(|_| JournalError::Unsettled)?;
+        answer.await.map_err(ended)?
     }
 
     /// Runs a query on the fold of every durable record, on the caller's thread; the writer does not wait for it.
@@ -339,6 +393,11 @@ impl Hub {
     /// Returns a receiver that is notified when a waiter or a held request is added or removed.
     pub fn presence(&self) -> watch::Receiver<u64> {
         self.0.presence.subscribe()
+    }
+
+    /// Notifies the watchers of presence of a change at another hub of the cluster.
+    pub fn presence_changed(&self) {
+        self.0.presence.send_modify(|version| *version += 1);
     }
 
     /// Returns the permissions of agents.

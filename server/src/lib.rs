@@ -4,6 +4,8 @@
 pub mod agents;
 pub mod bridges;
 pub mod cli;
+#[cfg(feature = "jetstream")]
+pub mod cluster;
 pub mod config;
 pub mod core;
 pub mod fold;

@@ -31,9 +31,11 @@ use crate::waiters::WakeLimits;
 use crate::waiters::lease_token::LeaseKey;
 
 mod log_output;
+mod member;
 pub mod storage;
 mod supervisor;
 
+use member::Member;
 use storage::Storage;
 
 /// `EX_IOERR` of sysexits: the storage failed.
@@ -62,15 +64,19 @@ pub fn serve(config: &Config) -> anyhow::Result<()> {
     log_output::start(config)?;
     let dir = StateDir::open(&config.state_dir)?;
     let token = dir.token()?;
-    let storage = match config.journal {
-        Backend::Memory => storage::memory()?,
-        Backend::Sled => storage::sled(dir.path(), config)?,
-    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(config.workers.get() as usize)
         .enable_all()
         .build()?;
-    runtime.block_on(run(config, (&dir, inherited), token, storage))
+    let (storage, member) = match config.journal {
+        Backend::Memory => (storage::memory()?, None),
+        Backend::Sled => (storage::sled(dir.path(), config)?, None),
+        Backend::Jetstream => {
+            let (storage, member) = member::join(&runtime, &dir, config)?;
+            (storage, Some(member))
+        }
+    };
+    runtime.block_on(run(config, (&dir, inherited), token, storage, member))
 }
 
 async fn run(
@@ -78,6 +84,7 @@ async fn run(
     (dir, inherited): (&StateDir, Inherited),
     token: Token,
     mut storage: Storage,
+    member: Option<Member>,
 ) -> anyhow::Result<()> {
     let shutdown = CancellationToken::new();
     let archive = storage.archive.take();
@@ -85,7 +92,12 @@ async fn run(
     // writes that record.
     let deliveries = (config.journal == Backend::Sled).then_some(dir);
     let offered = last_offered(deliveries, storage.journal.head())?;
-    let (hub, writer) = start_hub(config, (dir, &token), storage, offered, shutdown.clone());
+    let leases = match &member {
+        Some(member) => member.leases(),
+        None => LeaseKey::new(token.expose().as_bytes()),
+    };
+    let (hub, writer) = start_hub(config, (dir, leases), storage, offered, shutdown.clone());
+    let cluster = member.map(|member| member.start(&hub));
     let writer = join_writer(writer, shutdown.clone());
     let own = hub.clone();
     let submit = Box::new(move |command| own.submit_blocking(command).is_ok());
@@ -108,10 +120,15 @@ async fn run(
     }
     let devices = Devices::open(dir.path()).context("cannot read devices.json")?;
     let login = LoginState::new(token.clone(), sockets.port(), devices.clone());
-    let app = guard::protect(
-        routes::router(hub.clone(), login, dir.path()),
-        Guard::new(token, devices, &config.allowed_hosts),
-    );
+    let info = cluster
+        .clone()
+        .map(|it| Box::new(move || it.info()) as routes::ClusterStatus);
+    let routes = routes::router(hub.clone(), login, dir.path(), info);
+    let front = match &cluster {
+        Some(cluster) => cluster.front(routes.clone()),
+        None => routes.clone(),
+    };
+    let app = guard::protect(front, Guard::new(token, devices, &config.allowed_hosts));
     let clock = tokio::spawn(clock::run(hub.clone(), shutdown.clone()));
     // Before the announcement, because a signal between the two would kill the hub.
     stop_on_signal(shutdown.clone())?;
@@ -123,9 +140,15 @@ async fn run(
         shutdown.cancel();
         served
     };
-    let (served, (), (), (), (), (), ()) = tokio::join!(
+    let clustered = async {
+        if let Some(cluster) = &cluster {
+            Box::pin(cluster.run(routes, &shutdown)).await;
+        }
+    };
+    let (served, (), (), (), (), (), (), ()) = tokio::join!(
         served,
         supervisor::watchdog(&hub, &shutdown),
+        clustered,
         spool.watch(&submit, &shutdown),
         status_bridge.run(),
         bridges::local_sessions::watch(&hub, &status_files, &shutdown),
@@ -169,7 +192,7 @@ async fn stop_hub(
 
 fn start_hub(
     config: &Config,
-    (dir, token): (&StateDir, &Token),
+    (dir, leases): (&StateDir, LeaseKey),
     storage: Storage,
     offered: Seq,
     shutdown: CancellationToken,
@@ -178,7 +201,7 @@ fn start_hub(
         journal: storage.journal,
         recovered: storage.recovered,
         reload: storage.reload,
-        leases: LeaseKey::new(token.expose().as_bytes()),
+        leases,
         offered,
         limits: WakeLimits {
             per_sender_per_minute: config.wake.per_sender_per_minute as usize,

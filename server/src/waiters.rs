@@ -126,6 +126,16 @@ impl Waiters {
         }
     }
 
+    /// Forgets all waiters, leases and wake limits, as a restart does; unanswered waits fail. Notifications up to
+    /// `offered` may have been delivered before.
+    pub fn restart(&mut self, offered: Seq) {
+        *self = Self {
+            version: self.version.clone(),
+            ..Self::new(self.limits, offered)
+        };
+        self.changed();
+    }
+
     /// Returns the last notification that may have been delivered, before this run or in it, and was not acknowledged.
     pub fn offered(&self) -> Seq {
         let slots = self.slots.values().flat_map(HashMap::values);

@@ -81,6 +81,15 @@ fn no_two_types_of_a_crate_share_a_name() {
 }
 
 #[test]
+fn only_the_cluster_and_its_journal_use_nats() {
+    let allowed = ["server/src/cluster", "server/src/log/journal/jetstream"];
+    let found = source::files_with("async_nats");
+    let foreign = |file: &&String| !allowed.iter().any(|it| file.starts_with(it));
+    assert!(!found.is_empty());
+    assert_eq!(found.iter().find(foreign), None);
+}
+
+#[test]
 fn a_cycle_is_found() {
     let arrows = |pairs: &[(&str, &str)]| -> Arrows {
         let owned = |(from, to): &(&str, &str)| ((*from).to_owned(), (*to).to_owned());

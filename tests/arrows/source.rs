@@ -63,6 +63,18 @@ pub(crate) fn rust_types(name: &str) -> Vec<(String, String)> {
     types
 }
 
+/// The source files of the crates that contain `word`.
+pub(crate) fn files_with(word: &str) -> Vec<String> {
+    let folders = super::CRATES
+        .iter()
+        .flat_map(|name| files(&format!("{name}/src")));
+    let contains = |file: &String| {
+        let text = fs::read(top().join(file)).unwrap();
+        text.windows(word.len()).any(|it| it == word.as_bytes())
+    };
+    folders.filter(contains).collect()
+}
+
 /// The files below `folder` except tests, relative to the top directory.
 fn files(folder: &str) -> Vec<String> {
     let mut found = Vec::new();

@@ -5,7 +5,7 @@ use hub_protocol::{
     SessionInfo, SessionState, Timestamp, Way,
 };
 use hubd::core::record::{
-    ClockMoved, Emitted, Escalated, InboxClosed, KeyUsed, ListenerEnd, ListenerRemoved,
+    ClockMoved, Emitted, Escalated, InboxClosed, KeyUsed, Led, ListenerEnd, ListenerRemoved,
     ListenerSet, Notified, PreferencesSet, PrimaryTaken, QuestionClaimed, QuestionSettled, Record,
     Reset, Returned, Rewritten, Route, Seen, SessionEnded, SessionSet, SettleReason, Settled,
     Target, Trimmed, Turn, TurnCause, TurnNoted,
@@ -165,6 +165,7 @@ fn about_inboxes() -> impl Strategy<Value = Record> {
             Record::KeyUsed(KeyUsed { key: key.into(), digest: String::new(), ids, at: time(at) })
         }),
         1 => any::<i64>().prop_map(|delta_ms| Record::ClockMoved(ClockMoved { delta_ms, at: time(0) })),
+        1 => select(vec!["a", "b"]).prop_map(|node| Record::Led(Led { node: node.into(), at: time(0) })),
         1 => id().prop_map(|id| Record::Rewritten(Rewritten { id, json: "{}".into() })),
         1 => id().prop_map(|below| Record::Trimmed(Trimmed { below, at: time(0) })),
         1 => (project(), any::<bool>()).prop_map(|(project, history)| {

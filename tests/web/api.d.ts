@@ -463,6 +463,24 @@ export interface Schemas {
         now: string;
         epoch: string;
         head: number;
+        cluster?: Schemas["ClusterInfo"];
+    };
+    ClusterInfo: {
+        name: string;
+        node: string;
+        role: "active" | "standby";
+        active?: string;
+        since?: string;
+        behind: number;
+        fault?: string;
+        nodes: Schemas["ClusterNode"][];
+    };
+    ClusterNode: {
+        node: string;
+        role: "active" | "standby" | "leaving" | "silent";
+        head: number;
+        version: string;
+        seen_at: string;
     };
     BrowserSession: {
         token: string;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hub_protocol::{Hello, InboxName, PhaseName, ProjectName, Session};
+use hub_protocol::{ClusterInfo, Hello, InboxName, PhaseName, ProjectName, Session};
 use serde_json::json;
 
 use super::inboxes::{describe, fetch, read};
@@ -44,6 +44,7 @@ pub(crate) async fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Er
     let hello = Path::new("/hello").with("nonce", random_hex()?);
     let Hello { version, .. } = parse(&hub.text(&Request::get(hello)).await?)?;
     let url = hub.url(PATIENCE).await.ok();
+    let cluster = hub.about(PATIENCE).await.ok().and_then(|it| it.cluster);
     let answer = fetch(&hub, Some(&project)).await?;
     let known = read(&answer)?;
     let phases = phases(&sessions(&hub, Some(&project), false).await?);
@@ -60,7 +61,7 @@ pub(crate) async fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Er
             })
             .collect();
         let shown = json!({"version": version, "url": url, "project": project, "inboxes": inboxes,
-            "phases": phases});
+            "phases": phases, "cluster": cluster});
         println(json_line(&shown.to_string()))?;
     } else {
         let place = &context.settings.address.value;
@@ -69,6 +70,9 @@ pub(crate) async fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Er
             line(&version),
             url.as_deref().unwrap_or("an unknown address")
         ))?;
+        if let Some(cluster) = &cluster {
+            println(line(&describe_cluster(cluster)))?;
+        }
         println(format_args!("project {project}"))?;
         let counts = phases
             .iter()
@@ -89,6 +93,21 @@ pub(crate) async fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Er
     } else {
         Exit::NO_WAITER
     })
+}
+
+/// The active hub, this hub's part, and the other hubs.
+fn describe_cluster(cluster: &ClusterInfo) -> String {
+    let mut parts = vec![match (&cluster.active, cluster.since) {
+        (Some(active), Some(since)) => format!("cluster: {active} is active since {since}"),
+        _ => "cluster: no hub is active".to_owned(),
+    }];
+    let (node, role, behind) = (&cluster.node, &cluster.role, cluster.behind);
+    parts.push(format!("{node} (here) {role}, {behind} behind"));
+    let others = cluster.nodes.iter();
+    parts.extend(others.map(|it| format!("{} {}", it.node, it.role)));
+    let fault = cluster.fault.iter();
+    parts.extend(fault.map(|it| format!("stopped: {it}")));
+    parts.join("; ")
 }
 
 /// How many sessions are in each phase, the most urgent first.

@@ -19,6 +19,9 @@ const NO_FOLLOW: i32 = OFlags::NOFOLLOW.bits().cast_signed();
 /// may have been delivered and was not acknowledged, or 0.
 const STOPPED: &str = "stopped";
 
+/// The file that marks the journal as the copy of a cluster's log.
+pub const CLUSTER_MARKER: &str = "cluster.json";
+
 /// The state directory, locked until dropped.
 #[derive(Debug)]
 pub struct StateDir {
@@ -214,8 +217,9 @@ fn lock(dir: &Path) -> Result<File, StateDirError> {
     Ok(file)
 }
 
-/// Reads the text of a private file; `None` if there is no such file.
-fn read_private(path: &Path) -> Result<Option<String>, StateDirError> {
+/// Reads the text of a private file; `None` if there is no such file. Refuses a symbolic link, and a file that another user
+/// owns or may read.
+pub fn read_private(path: &Path) -> Result<Option<String>, StateDirError> {
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags(NO_FOLLOW)

@@ -1,6 +1,7 @@
 //! The types of settings.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -59,6 +60,26 @@ pub struct SnapshotSettings {
     pub every_bytes: u64,
 }
 
+/// Settings of a hub in a cluster.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClusterSettings {
+    /// The name of the cluster, the same on all of its hubs.
+    pub name: String,
+    /// The name of this hub in the cluster; if empty, the host name.
+    pub node: String,
+    /// The addresses of the NATS servers.
+    pub urls: Vec<String>,
+    /// The file with the NATS credentials or the nkey seed of this hub; may be empty.
+    pub creds: PathBuf,
+    /// The file with the certificate that signs those of the NATS servers; if empty, those of the system.
+    pub ca: PathBuf,
+    /// How many NATS servers keep the stream.
+    pub replicas: Positive,
+    /// Whether this hub may become the active one.
+    pub lead: bool,
+}
+
 /// Settings of the hub's own logs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -87,6 +108,8 @@ pub enum Backend {
     Sled,
     /// Memory only: the log ends with the process.
     Memory,
+    /// A stream of NATS, shared with the other hubs of a cluster, and a copy on disk.
+    Jetstream,
 }
 
 impl Limits {

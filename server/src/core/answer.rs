@@ -1,10 +1,11 @@
 //! The answers that an agent's hook takes for its dialog: a text, a decision, or the content of a form.
 
 use hub_protocol::verdict;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// The kind of answer that a held hook takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AnswerKind {
     /// Any text.
     Text,

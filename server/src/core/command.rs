@@ -4,6 +4,7 @@ use bytes::Bytes;
 use hub_protocol::{
     InboxName, Place, Preferences, ProjectName, QuestionState, Seq, SessionInfo, Way,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::core::answer::AnswerKind;
 use crate::core::notification::Draft;
@@ -15,7 +16,7 @@ pub use hook::{AgentEvent, HeldHook, Hook};
 
 /// A request to the fold.
 #[allow(clippy::large_enum_variant)] // few exist at a time, and each is moved once
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Command {
     /// Store notifications, all or none.
     Notify {
@@ -90,6 +91,7 @@ pub enum Command {
         /// The first number to keep.
         below: Seq,
         /// The JSON of each notification below that is still pending; any that is missing here is evicted.
+        #[serde(skip)] // only the active hub trims
         rewritten: Vec<(Seq, Bytes)>,
     },
     /// Register a session, or update its properties.
@@ -172,10 +174,15 @@ pub enum Command {
         /// The jump in milliseconds, positive if forward.
         delta_ms: i64,
     },
+    /// Become the active hub of the cluster.
+    Lead {
+        /// The node name of this hub.
+        node: String,
+    },
 }
 
 /// An Idempotency-Key and the request that it belongs to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdempotencyKey {
     /// The value of the `Idempotency-Key` header.
     pub key: String,
@@ -184,6 +191,14 @@ pub struct IdempotencyKey {
 }
 
 impl Command {
+    /// Whether any hub of a cluster may make this command; the others are for the active one alone.
+    pub fn is_from_outside(&self) -> bool {
+        !matches!(
+            self,
+            Self::Tick | Self::ClockMoved { .. } | Self::Trim { .. } | Self::Lead { .. }
+        )
+    }
+
     /// Returns the Idempotency-Key.
     pub fn once(&self) -> Option<&IdempotencyKey> {
         match self {
@@ -207,7 +222,8 @@ impl Command {
             | Self::WithdrawQuestion { .. }
             | Self::NoteAnswer { .. }
             | Self::Tick
-            | Self::ClockMoved { .. } => None,
+            | Self::ClockMoved { .. }
+            | Self::Lead { .. } => None,
         }
     }
 }
@@ -321,6 +337,9 @@ pub enum Refusal {
     /// The answer names no open question.
     #[error("an answer must name an open question in reply_to")]
     NoSuchQuestion,
+    /// The active hub of the cluster refused it, for this reason.
+    #[error("{0}")]
+    Elsewhere(String),
     /// The notification expires before it is stored.
     #[error("expires_at lies in the past")]
     ExpiredAlready,

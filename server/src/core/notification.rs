@@ -5,16 +5,18 @@ use bytes::Bytes;
 use hub_protocol::{
     InboxName, Kind, Notification, Post, Priority, ProjectName, Seq, SessionState, Timestamp,
 };
+use serde::{Deserialize, Serialize};
 
 use super::record::{Notified, Route, Target};
 
 /// A notification that has no number yet.
 #[allow(clippy::struct_excessive_bools)] // independent properties
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Draft {
     /// The notification as its readers see it, with the number 0 and without the sender's name.
     pub body: Notification,
     /// [`tail_of`] the body, if it was serialised before the writer's turn.
+    #[serde(skip)]
     pub tail: Option<Bytes>,
     /// Whether the sender named the type: a defaulted one changes no session's state.
     pub explicit_kind: bool,

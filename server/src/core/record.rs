@@ -96,6 +96,8 @@ records! {
         TRIMMED = 8 => Trimmed,
         /// A project's inboxes were emptied.
         RESET = 9 => Reset,
+        /// A hub became the active one of its cluster.
+        LED = 10 => Led,
         /// A session began or resumed, or its properties changed.
         SESSION_SET = 16 => SessionSet,
         /// A hook event changed the state of a session's turn.
@@ -195,6 +197,15 @@ pub struct Trimmed {
     pub at: Timestamp,
 }
 
+/// A hub that became the active one of its cluster. The record's number is the term of its lead.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Led {
+    /// The hub's node name.
+    pub node: String,
+    /// When it became active, by its own clock.
+    pub at: Timestamp,
+}
+
 /// A project whose inboxes were emptied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reset {
@@ -257,6 +268,7 @@ impl Record {
             | Self::Rewritten(_)
             | Self::Trimmed(_)
             | Self::Reset(_)
+            | Self::Led(_)
             | Self::SessionSet(_)
             | Self::TurnNoted(_)
             | Self::SessionEnded(_)

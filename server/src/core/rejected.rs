@@ -17,6 +17,9 @@ pub enum Rejected {
     /// The writer's queue is full.
     #[error("the hub is busy")]
     Busy,
+    /// This hub follows another one, or the storage did not confirm the commit: it may have been stored.
+    #[error("no hub of the cluster is active here")]
+    NoActiveHub,
     /// Too many waits and streams are open.
     #[error("too many waits and event streams are open")]
     TooManyStreams,

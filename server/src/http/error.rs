@@ -92,7 +92,7 @@ impl IntoResponse for ApiError {
             Code::Unauthorized | Code::BadCode => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
-            Code::Busy | Code::NotReady | Code::TooManyConnections => {
+            Code::Busy | Code::NoActiveHub | Code::NotReady | Code::TooManyConnections => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
             }
             _ => {}
@@ -110,9 +110,10 @@ impl From<Refusal> for ApiError {
             Refusal::UnknownInbox { .. } => Code::UnknownInbox,
             Refusal::UnknownId(_) => Code::UnknownNotification,
             Refusal::NoSuchQuestion => Code::NoSuchQuestion,
-            Refusal::ExpiredAlready | Refusal::OwnListener | Refusal::UnusableAnswer { .. } => {
-                Code::Invalid
-            }
+            Refusal::Elsewhere(_)
+            | Refusal::ExpiredAlready
+            | Refusal::OwnListener
+            | Refusal::UnusableAnswer { .. } => Code::Invalid,
             Refusal::UnknownSession { .. } => Code::UnknownSession,
             Refusal::QuestionSettled { .. } => Code::QuestionSettled,
             Refusal::InTerminal { .. } => Code::AnswerInTerminal,
@@ -147,6 +148,7 @@ impl From<Rejected> for ApiError {
             Rejected::Full => Code::DiskFull.into(),
             Rejected::Storage => Code::StorageFailed.into(),
             Rejected::Busy => Code::Busy.into(),
+            Rejected::NoActiveHub => Code::NoActiveHub.into(),
             Rejected::TooManyStreams => Code::TooManyConnections.into(),
             Rejected::ShuttingDown => Code::NotReady.into(),
         }
@@ -178,6 +180,7 @@ impl From<JournalError> for ApiError {
         let code = match error {
             JournalError::Full => Code::DiskFull,
             JournalError::Io(_) => Code::StorageFailed,
+            JournalError::Deposed | JournalError::Unsettled => Code::NoActiveHub,
             JournalError::Corrupt { .. } | JournalError::Unsupported { .. } => Code::NotReady,
         };
         Self::failed(code, &error)

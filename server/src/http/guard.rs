@@ -122,7 +122,8 @@ impl Guard {
                 }
                 self.check_token(headers)
             }
-            None => Err(Code::WrongHost.into()),
+            // No socket of this hub has such a peer.
+            Some(Peer::Cluster { .. }) | None => Err(Code::WrongHost.into()),
         }
     }
 

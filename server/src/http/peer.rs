@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use serde::{Deserialize, Serialize};
+
 pub(crate) mod owner;
 pub(crate) mod socket_table;
 
@@ -20,4 +22,27 @@ pub(crate) enum Peer {
         /// The client's address.
         remote: SocketAddr,
     },
+    /// A client of another hub of the cluster, which has admitted the request.
+    #[cfg_attr(not(feature = "jetstream"), allow(dead_code))]
+    Cluster {
+        /// Whether a dashboard session made it.
+        dashboard: bool,
+        /// The kind of caller.
+        kind: CallerKind,
+    },
+}
+
+/// The kind of caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum CallerKind {
+    /// A dashboard session, or a process that no agent started.
+    Person,
+    /// A process that an agent's own process started, such as an MCP server. The commands of a model run in a shell.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    AgentsChild,
+    /// An agent, or a process that an agent started.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    Agent,
+    /// A holder of the token over TCP, or a process that cannot be inspected.
+    Unknown,
 }

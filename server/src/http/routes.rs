@@ -1,6 +1,7 @@
 //! The HTTP API: the router as a table of contents. One file a resource; openapi.yaml is the contract.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
@@ -8,6 +9,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::{delete, get, post, put};
+use hub_protocol::ClusterInfo;
 
 use crate::http::login::LoginState;
 use crate::hub::Hub;
@@ -40,12 +42,21 @@ mod trace;
 mod wait;
 mod wake_note;
 
+/// Describes the cluster that the hub is in.
+pub type ClusterStatus = Box<dyn Fn() -> ClusterInfo + Send + Sync>;
+
 /// The router with every route of a hub that keeps its files in `state_dir`.
-pub fn router(hub: Hub, login: LoginState, state_dir: &Path) -> Router {
+pub fn router(
+    hub: Hub,
+    login: LoginState,
+    state_dir: &Path,
+    cluster: Option<ClusterStatus>,
+) -> Router {
     let about = about::AboutState {
         hub: hub.clone(),
         state_dir: state_dir.into(),
         port: login.port,
+        cluster: cluster.map(Arc::from),
     };
     let mcp = mcp::McpState::new(&hub);
     routes_of_the_hub()

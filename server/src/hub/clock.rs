@@ -6,6 +6,7 @@ use hub_protocol::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use crate::core::command::Command;
+use crate::core::time::boot_millis;
 use crate::hub::Hub;
 
 /// The longest time between two comparisons of the clocks, because timers stop while the machine is suspended.
@@ -46,13 +47,4 @@ pub async fn run(hub: Hub, shutdown: CancellationToken) {
 /// Returns the wall clock's lead over the boot clock, which includes suspension, in milliseconds.
 fn wall_minus_boot() -> i64 {
     Timestamp::now().as_millis() - boot_millis()
-}
-
-fn boot_millis() -> i64 {
-    #[cfg(target_os = "linux")]
-    let clock = rustix::time::ClockId::Boottime;
-    #[cfg(not(target_os = "linux"))]
-    let clock = rustix::time::ClockId::Monotonic;
-    let time = rustix::time::clock_gettime(clock);
-    time.tv_sec * 1000 + time.tv_nsec / 1_000_000
 }

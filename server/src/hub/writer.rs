@@ -22,6 +22,7 @@ use crate::waiters::SharedWaiters;
 
 mod ask;
 mod decide;
+mod follow;
 mod wake;
 
 pub use ask::{Ask, Done};
@@ -69,6 +70,8 @@ pub struct Writer {
     due: watch::Sender<Option<Instant>>,
     metrics: Arc<Metrics>,
     reload: Reload,
+    /// Whether this hub became the active one of a cluster.
+    leads: bool,
 }
 
 impl Writer {
@@ -88,6 +91,7 @@ impl Writer {
             due,
             metrics,
             reload,
+            leads: false,
         }
     }
 
@@ -120,6 +124,8 @@ impl Writer {
         self.carry_out(commands, now)?;
         for ask in later {
             match ask {
+                // Dropping the reply refuses the request.
+                Ask::Wait { .. } | Ask::Take { .. } if self.stands_by() => {}
                 Ask::Wait { spec, reply } => {
                     let spec = self.resolved(spec);
                     self.waiters.write().arm(&self.state, spec, reply, now);
@@ -133,6 +139,12 @@ impl Writer {
                     waiters.give_back(&self.state, &claim.project, &claim.items, now);
                     let _ = done.send(());
                 }
+                Ask::Lead { command, reply } => self.lead(command, reply, now)?,
+                Ask::StepDown(done) => {
+                    self.step_down();
+                    let _ = done.send(());
+                }
+                Ask::Follow { commits, done } => drop(done.send(self.follow(&commits))),
                 Ask::Ping(answer) => drop(answer.send(())),
                 Ask::Command { .. } | Ask::Stop => {}
             }
@@ -141,13 +153,34 @@ impl Writer {
         self.storage_lives()
     }
 
-    /// Decides commands and makes them durable as one commit. If the disk is too full for that, commands without
-    /// notifications are tried once more alone.
+    /// Decides commands and makes them durable, as one commit unless the journal limits its size.
     fn carry_out(&mut self, commands: Vec<QueuedCommand>, now: Now) -> Result<(), JournalError> {
+        let mut commands = commands.into_iter();
+        while !commands.as_slice().is_empty() {
+            self.carry_out_some(&mut commands, now)?;
+        }
+        Ok(())
+    }
+
+    /// Carries out as many commands as fit in a commit. If the disk is too full for it, commands without notifications
+    /// are tried once more alone.
+    fn carry_out_some(
+        &mut self,
+        commands: &mut std::vec::IntoIter<QueuedCommand>,
+        now: Now,
+    ) -> Result<(), JournalError> {
+        let mut room = self.log.journal().commit_bytes();
         let mut events = Vec::new();
         let mut decided = Vec::new();
         for (command, reply) in commands {
-            decided.push(self.decide(command, reply, &mut events, now));
+            let command = self.decide(command, reply, &mut events, now);
+            let added = events[command.events.clone()].iter();
+            let bytes: usize = added.map(|event| event.entry().payload.len()).sum();
+            decided.push(command);
+            room = room.saturating_sub(bytes);
+            if room == 0 {
+                break;
+            }
         }
         match self.commit(&events) {
             Ok(()) => {
@@ -206,21 +239,24 @@ impl Writer {
         self.metrics.storage_errors.inc();
         tracing::error!(%error, "a commit could not be stored");
         let full = matches!(error, JournalError::Full);
+        let outrun = matches!(error, JournalError::Deposed | JournalError::Unsettled);
         let ticks = decided.iter().any(|command| command.ticks);
         for command in decided {
-            let rejected = if full {
-                Rejected::Full
-            } else {
-                Rejected::Storage
+            let rejected = match error {
+                JournalError::Full => Rejected::Full,
+                _ if outrun => Rejected::NoActiveHub,
+                _ => Rejected::Storage,
             };
             let _ = command.reply.send(Err(rejected));
         }
-        if !full {
+        if !full && !outrun {
             return Err(error);
         }
         // The numbers of this commit are reused. No reader has one of them, because leases follow commits.
         self.state = (self.reload)()?;
-        if ticks {
+        if outrun {
+            self.step_down();
+        } else if ticks {
             // Waits and leases must end on time even if nothing can be stored.
             self.waiters.write().tick(&self.state, now);
         }
@@ -242,7 +278,7 @@ impl Writer {
                 .find_map(|(seq, record)| self.hint(seq, record, now));
             done.held = self.held(&command.command, &done.ids);
         }
-        if command.ticks {
+        if command.ticks && !self.stands_by() {
             self.waiters.write().tick(&self.state, now);
         }
         let _ = command.reply.send(verdict);

@@ -12,6 +12,8 @@ use hub_protocol::{Epoch, Seq};
 pub mod block;
 pub mod disk;
 pub mod epoch;
+#[cfg(feature = "jetstream")]
+pub mod jetstream;
 pub mod memory;
 pub mod sled;
 pub mod snapshot;
@@ -46,6 +48,12 @@ pub enum JournalError {
         /// The defect, as text for the error message.
         reason: String,
     },
+    /// Another hub appended first: nothing of the commit is stored.
+    #[error("another hub of the cluster is active")]
+    Deposed,
+    /// No acknowledgement arrived: the commit may or may not be stored.
+    #[error("NATS did not confirm the commit")]
+    Unsettled,
     /// A newer version of hubd wrote the journal.
     #[error(
         "the journal has format {found}; this version of hubd reads up to {known}: install a newer one"
@@ -83,6 +91,8 @@ pub enum Health {
     Sound,
     /// Disk space is short: the journal refuses publishes, and still accepts small records that must be kept (acks).
     Full,
+    /// Another hub appends to this log, or this one cannot be sure that it still may: it only follows.
+    Standby,
     /// The stored data differs from the data that was written; the journal refuses every append.
     Corrupt {
         /// The first record that cannot be read.
@@ -92,6 +102,15 @@ pub enum Health {
     },
     /// A write or a sync failed; the journal refuses every append until the next start. Holds the error's text.
     Failed(String),
+}
+
+/// A commit in the log of a cluster.
+#[derive(Debug, Clone)]
+pub struct SharedCommit {
+    /// Its position among all commits, from 1.
+    pub position: u64,
+    /// Its entries, in the form of `disk/frame.rs`.
+    pub frame: Bytes,
 }
 
 /// An append-only log of entries, numbered from 1 without gaps.
@@ -108,6 +127,20 @@ pub trait Journal: Send + Sync + 'static {
     /// Stores `entries` as one commit, numbered from `head + 1`. When it returns, the commit is durable and visible
     /// to readers; after an error, no part of the commit is visible. Only one thread may call it.
     fn append(&self, entries: &[Entry]) -> Result<(), JournalError>;
+
+    /// Returns the most bytes of entries that one commit should have. A single command may exceed it.
+    fn commit_bytes(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Begins or ends to accept appends, in a cluster.
+    fn lead(&self, _leads: bool) {}
+
+    /// Stores a commit that the active hub of the cluster appended; returns its entries, or none if they are stored
+    /// already. It must continue this journal.
+    fn follow(&self, _commit: &SharedCommit) -> Result<Vec<Entry>, JournalError> {
+        Err(io::Error::other("this journal has no active hub to follow").into())
+    }
 
     /// Returns entries from `from` (or from the earliest kept entry) on, up to about `max_bytes` of payload but at
     /// least one. The result is empty only when `from` is above the head. Skips lost records; [`Journal::lost_at`]

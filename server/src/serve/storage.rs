@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hub_protocol::{Epoch, Timestamp};
 
 use crate::config::Config;
+use crate::config::state_dir::CLUSTER_MARKER;
 use crate::core::record::{ClockMoved, Record};
 use crate::fold::State;
 use crate::hub::writer::Reload;
@@ -13,8 +14,10 @@ use crate::log::archive::{
     self, ArchiveInputs, RecoverError, Recovered, RetentionPolicy, SnapshotPolicy,
 };
 use crate::log::journal::disk::DiskJournal;
+#[cfg(feature = "jetstream")]
+use crate::log::journal::jetstream::{JetStreamJournal, SharedLog};
 use crate::log::journal::memory::MemoryJournal;
-use crate::log::journal::sled::{Files, Options};
+use crate::log::journal::sled::{Files, JournalOrigin, Options};
 use crate::log::journal::snapshot::Snapshots;
 use crate::log::journal::{Entry, Journal, JournalError};
 
@@ -54,16 +57,54 @@ pub fn memory() -> anyhow::Result<Storage> {
 
 /// Opens the storage of a hub in the state directory `dir`.
 pub fn sled(dir: &Path, config: &Config) -> anyhow::Result<Storage> {
-    let options = Options {
-        shrink: true,
-        ..Options::default()
+    anyhow::ensure!(
+        !dir.join(CLUSTER_MARKER).exists(),
+        "{} has the copy of a cluster's log: set journal = \"jetstream\", or use another --state-dir",
+        dir.display()
+    );
+    let journal: Arc<dyn Journal> = Arc::new(DiskJournal::open(dir, options(None))?);
+    record_clock_jump(&*journal, Timestamp::now())?;
+    on_disk(dir, config, journal)
+}
+
+/// Opens the copy of a cluster's log in the state directory `dir`; makes an empty one at the first start.
+#[cfg(feature = "jetstream")]
+pub fn jetstream(
+    dir: &Path,
+    config: &Config,
+    (shared, epoch): (Arc<SharedLog>, Epoch),
+    runtime: tokio::runtime::Handle,
+) -> anyhow::Result<(Storage, Arc<JetStreamJournal>)> {
+    let origin = JournalOrigin {
+        epoch,
+        first: 1,
+        chain: 0,
     };
-    let journal: Arc<dyn Journal> = Arc::new(DiskJournal::open(dir, options)?);
+    let copy = DiskJournal::open(dir, options(Some(origin)))?;
+    anyhow::ensure!(
+        copy.epoch() == epoch,
+        "the log in {} is not the copy of the cluster's log",
+        dir.display()
+    );
+    let journal = Arc::new(JetStreamJournal::new(copy, shared, runtime));
+    let storage = on_disk(dir, config, Arc::clone(&journal) as Arc<dyn Journal>)?;
+    Ok((storage, journal))
+}
+
+fn options(origin: Option<JournalOrigin>) -> Options {
+    Options {
+        shrink: true,
+        origin,
+        ..Options::default()
+    }
+}
+
+/// The storage with this journal, whose snapshots are in `dir`.
+fn on_disk(dir: &Path, config: &Config, journal: Arc<dyn Journal>) -> anyhow::Result<Storage> {
     let snapshots = move |journal: &dyn Journal, files: &Files| {
         Snapshots::new(&files.snapshots(), journal.epoch())
     };
     let files = Files::new(dir);
-    record_clock_jump(&*journal, Timestamp::now())?;
     let recovered =
         archive::recover(&*journal, &snapshots(&*journal, &files)).map_err(JournalError::from)?;
     let parts = ArchiveInputs {

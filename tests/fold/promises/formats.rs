@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use hubd::core::record::{
-    ClockMoved, DecodeError, InboxClosed, KeyUsed, Notified, Reset, Rewritten, Route, Seen,
+    ClockMoved, DecodeError, InboxClosed, KeyUsed, Led, Notified, Reset, Rewritten, Route, Seen,
     SettleReason, Settled, Target, Trimmed, notification_json,
 };
 
@@ -40,6 +40,8 @@ fn records() -> Vec<(Record, u8, Vec<u8>)> {
         inbox,
         at,
     };
+    let node = "server1".into();
+    let led = Led { node, at };
     let json = |text: &str| text.as_bytes().to_vec();
     vec![
         (notified(), 1, framed(ROUTE, JSON)),
@@ -56,6 +58,7 @@ fn records() -> Vec<(Record, u8, Vec<u8>)> {
         (Record::Trimmed(Trimmed { below: 9, at }), 8, json(TRIMMED)),
         (reset(project.clone(), false), 9, json(RESET)),
         (reset(project, true), 9, json(RESET_HISTORY)),
+        (Record::Led(led), 10, json(LED)),
     ]
 }
 
@@ -68,6 +71,7 @@ const CLOSED: &str = r#"{"project":"default","inbox":"w1","at":"2026-11-21T12:00
 const KEY_USED: &str = r#"{"key":"k","digest":"00ff","ids":[1],"at":"2026-11-21T12:00:00.000Z"}"#;
 const CLOCK_MOVED: &str = r#"{"delta_ms":-5,"at":"2026-11-21T12:00:00.000Z"}"#;
 const TRIMMED: &str = r#"{"below":9,"at":"2026-11-21T12:00:00.000Z"}"#;
+const LED: &str = r#"{"node":"server1","at":"2026-11-21T12:00:00.000Z"}"#;
 const RESET: &str = r#"{"project":"default","at":"2026-11-21T12:00:00.000Z"}"#;
 const RESET_HISTORY: &str =
     r#"{"project":"default","history":true,"at":"2026-11-21T12:00:00.000Z"}"#;

@@ -1,6 +1,7 @@
 //! Events of agents' hooks, in terms that all agents share.
 
 use hub_protocol::{InboxName, ProjectName, Seq, SessionInfo, Timestamp};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::IdempotencyKey;
@@ -8,7 +9,7 @@ use crate::core::answer::AnswerKind;
 use crate::core::record::TurnCause;
 
 /// One event of an agent's session.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hook {
     /// The project in which the event was reported.
     pub project: ProjectName,
@@ -38,7 +39,7 @@ pub struct Hook {
 }
 
 /// A hook's request that the hub holds until its question is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldHook {
     /// The end of the time for an answer.
     pub until: Timestamp,
@@ -60,7 +61,7 @@ impl Hook {
 }
 
 /// An event in a session.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AgentEvent {
     /// The session began, or continues under another id.
     Started,

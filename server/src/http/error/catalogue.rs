@@ -142,6 +142,9 @@ codes! {
     /// The writer's queue is full.
     Busy => 503 "busy", "the hub is busy",
         "retry in a second, with the same Idempotency-Key";
+    /// No hub of the cluster is active, or NATS did not confirm the commit.
+    NoActiveHub => 503 "no_active_hub", "no hub of the cluster is active",
+        "it may have been stored: retry in a second, with the same Idempotency-Key; hubctl status shows the cluster";
     /// The hub is starting or stopping, or its storage is broken.
     NotReady => 503 "not_ready", "the hub is not ready",
         "retry in a second; if it lasts, read the hub's log and run hubd doctor";

@@ -9,6 +9,7 @@ use hub_protocol::{InboxName, Process};
 
 use crate::http::error::{ApiError, Code};
 use crate::http::login::DashboardSession;
+pub(crate) use crate::http::peer::CallerKind;
 use crate::http::peer::Peer;
 use crate::hub::Hub;
 
@@ -17,34 +18,26 @@ use crate::hub::Hub;
 pub(crate) struct Caller {
     dashboard: bool,
     pid: Option<u32>,
-}
-
-/// The kind of caller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CallerKind {
-    /// A dashboard session, or a process that no agent started.
-    Person,
-    /// A process that an agent's own process started, such as an MCP server. The commands of a model run in a shell.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
-    AgentsChild,
-    /// An agent, or a process that an agent started.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
-    Agent,
-    /// A holder of the token over TCP, or a process that cannot be inspected.
-    Unknown,
+    /// The kind that another hub of the cluster determined.
+    known: Option<CallerKind>,
 }
 
 impl Caller {
     /// Reads the caller from a request's extensions.
     pub(crate) fn of(extensions: &Extensions) -> Self {
-        let pid = match extensions.get::<Peer>() {
-            Some(Peer::Unix { pid }) => *pid,
-            _ => None,
-        };
-        Self {
+        let mut caller = Self {
             dashboard: extensions.get::<DashboardSession>().is_some(),
-            pid,
+            pid: None,
+            known: None,
+        };
+        match extensions.get::<Peer>() {
+            Some(Peer::Unix { pid }) => caller.pid = *pid,
+            Some(Peer::Cluster { dashboard, kind }) => {
+                (caller.dashboard, caller.known) = (*dashboard, Some(*kind));
+            }
+            Some(Peer::Tcp { .. }) | None => {}
         }
+        caller
     }
 
     /// Whether the caller is a session of the dashboard.
@@ -56,6 +49,9 @@ impl Caller {
     pub(crate) async fn kind(self, hub: &Hub) -> Result<CallerKind, ApiError> {
         if self.dashboard {
             return Ok(CallerKind::Person);
+        }
+        if let Some(known) = self.known {
+            return Ok(known);
         }
         let Some(pid) = self.pid else {
             return Ok(CallerKind::Unknown);

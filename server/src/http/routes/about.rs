@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{About, Timestamp};
+use hub_protocol::{About, ClusterInfo, Timestamp};
 
 use crate::hub::Hub;
 
@@ -15,6 +15,7 @@ pub(super) struct AboutState {
     pub(super) hub: Hub,
     pub(super) state_dir: Arc<Path>,
     pub(super) port: u16,
+    pub(super) cluster: Option<Arc<dyn Fn() -> ClusterInfo + Send + Sync>>,
 }
 
 impl AboutState {
@@ -32,6 +33,7 @@ impl AboutState {
             now: Timestamp::now(),
             epoch: log.epoch(),
             head: log.head(),
+            cluster: self.cluster.as_ref().map(|info| info()),
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) async fn healthz() -> Response {
 pub(super) async fn readyz(State(hub): State<Hub>) -> Result<Response, ApiError> {
     hub.ping().await?;
     match hub.log().journal().health() {
-        Health::Sound => {}
+        Health::Sound | Health::Standby => {}
         Health::Full => {
             let detail = "the disk is full: publishes are refused";
             return Err(ApiError::new(Code::NotReady, detail));

@@ -69,6 +69,7 @@ fn of_record(record: &Record) -> Option<(EventKind, Value)> {
         | Record::Rewritten(_)
         | Record::Trimmed(_)
         | Record::Reset(_)
+        | Record::Led(_)
         | Record::Escalated(_) => return None,
     })
 }

@@ -5,6 +5,7 @@ use tokio::sync::oneshot;
 
 use crate::core::command::Command;
 use crate::core::rejected::Rejected;
+use crate::log::journal::{JournalError, SharedCommit};
 use crate::waiters::lease_token::Claim;
 use crate::waiters::{Batch, Outcome, WaitSpec};
 
@@ -37,6 +38,22 @@ pub enum Ask {
         claim: Claim,
         /// Is answered when they are offered.
         done: oneshot::Sender<()>,
+    },
+    /// Become the active hub of the cluster, by this command.
+    Lead {
+        /// The command, [`Command::Lead`].
+        command: Command,
+        /// Receives the outcome, once it is durable.
+        reply: oneshot::Sender<Result<Done, Rejected>>,
+    },
+    /// Stop being the active hub of the cluster, and end all waits.
+    StepDown(oneshot::Sender<()>),
+    /// Store commits of the active hub of the cluster.
+    Follow {
+        /// The commits, in order.
+        commits: Vec<SharedCommit>,
+        /// Receives the outcome.
+        done: oneshot::Sender<Result<(), JournalError>>,
     },
     /// Answer, to show that the writer works.
     Ping(oneshot::Sender<()>),

@@ -124,7 +124,8 @@ impl Writer {
             | Command::WithdrawQuestion { .. }
             | Command::NoteAnswer { .. }
             | Command::Tick
-            | Command::ClockMoved { .. } => false,
+            | Command::ClockMoved { .. }
+            | Command::Lead { .. } => false,
         }
     }
 
@@ -134,6 +135,7 @@ impl Writer {
             Health::Sound => Ok(()),
             Health::Full if !matches!(command, Command::Notify { .. }) => Ok(()),
             Health::Full => Err(Rejected::Full),
+            Health::Standby => Err(Rejected::NoActiveHub),
             Health::Corrupt { .. } | Health::Failed(_) => Err(Rejected::Storage),
         }
     }

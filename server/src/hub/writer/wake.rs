@@ -53,6 +53,7 @@ impl Writer {
             Record::Seen(_)
             | Record::KeyUsed(_)
             | Record::ClockMoved(_)
+            | Record::Led(_)
             | Record::Rewritten(_)
             | Record::Trimmed(_)
             | Record::ListenerSet(_)

@@ -34,7 +34,7 @@ use crate::core::sync;
 
 mod adopt;
 mod flush_queue;
-mod frame;
+pub(in crate::log::journal) mod frame;
 mod wal;
 mod wal_flusher;
 
@@ -104,6 +104,19 @@ impl DiskJournal {
     /// Reads the whole store and checks it against the epoch file. `open` has already checked the commits in the log.
     pub fn scrub(&self, progress: impl FnMut(Seq)) -> Result<(), JournalError> {
         self.shared.store.scrub(progress)
+    }
+
+    /// Refuses `entries` after a fault, and publishes when the disk is full.
+    #[cfg(feature = "jetstream")]
+    pub(super) fn admit(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        self.shared.store.admit(entries)
+    }
+
+    /// Returns the last durable entry and the chain after it.
+    #[cfg(feature = "jetstream")]
+    pub(super) fn end(&self) -> (Seq, u32) {
+        let writer = self.shared.writer();
+        (self.head(), writer.chain)
     }
 
     /// Returns the ranges of lost records that reads have found so far.

@@ -19,24 +19,28 @@ use memchr::memmem;
 
 use crate::log::journal::{Entry, block};
 
-pub(super) const MAGIC: [u8; 4] = [0xFF, 0xFE, 0xFD, 0xFC];
+pub(in crate::log::journal) const MAGIC: [u8; 4] = [0xFF, 0xFE, 0xFD, 0xFC];
 const HEADER: usize = 36;
 
 /// A decoded commit with a correct checksum.
 #[derive(Debug, Clone)]
-pub(super) struct Frame {
+pub(in crate::log::journal) struct Frame {
     /// The identity of the journal that wrote it.
-    pub(super) epoch: Epoch,
+    pub(in crate::log::journal) epoch: Epoch,
     /// The chain before its entries.
-    pub(super) chain: u32,
+    pub(in crate::log::journal) chain: u32,
     /// The chain after its entries.
-    pub(super) chain_after: u32,
+    pub(in crate::log::journal) chain_after: u32,
     /// The entries, at least one.
-    pub(super) entries: Vec<Entry>,
+    pub(in crate::log::journal) entries: Vec<Entry>,
 }
 
 /// Encodes `entries`, at least one, as a frame. Returns it with the chain after the entries.
-pub(super) fn encode(epoch: Epoch, chain: u32, entries: &[Entry]) -> (Vec<u8>, u32) {
+pub(in crate::log::journal) fn encode(
+    epoch: Epoch,
+    chain: u32,
+    entries: &[Entry],
+) -> (Vec<u8>, u32) {
     let length = entries.iter().map(block::stored_len).sum::<usize>();
     let count = u32::try_from(entries.len()).expect("a commit has fewer than 2^32 entries");
     let mut frame = Vec::with_capacity(HEADER + length);
@@ -62,7 +66,7 @@ fn checksum(frame: &[u8], chain_after: u32) -> u32 {
 }
 
 /// Decodes the frame at the start of `bytes` and returns its length too; `None` unless a whole, valid frame is there.
-fn decode(bytes: &Bytes) -> Option<(Frame, usize)> {
+pub(in crate::log::journal) fn decode(bytes: &Bytes) -> Option<(Frame, usize)> {
     let header = bytes.first_chunk::<HEADER>()?;
     let u32_at = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| header[at + byte]));
     let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
@@ -85,7 +89,7 @@ fn decode(bytes: &Bytes) -> Option<(Frame, usize)> {
 }
 
 /// Returns all valid frames in `bytes`, each with the offset of its end; skips other bytes.
-pub(super) fn find_all(bytes: &Bytes) -> Vec<(Frame, usize)> {
+pub(in crate::log::journal) fn find_all(bytes: &Bytes) -> Vec<(Frame, usize)> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(skipped) = memmem::find(&bytes[at..], &MAGIC) {
         at += skipped;
@@ -102,17 +106,17 @@ pub(super) fn find_all(bytes: &Bytes) -> Vec<(Frame, usize)> {
 
 impl Frame {
     /// Returns the number of the first entry.
-    pub(super) fn first(&self) -> Seq {
+    pub(in crate::log::journal) fn first(&self) -> Seq {
         self.entries[0].seq
     }
 
     /// Whether the frame continues a journal that ends with entry `head` and the chain `chain`.
-    pub(super) fn follows(&self, (head, chain): (Seq, u32)) -> bool {
+    pub(in crate::log::journal) fn follows(&self, (head, chain): (Seq, u32)) -> bool {
         (self.first(), self.chain) == (head + 1, chain)
     }
 
     /// Returns the number of the last entry.
-    pub(super) fn last(&self) -> Seq {
+    pub(in crate::log::journal) fn last(&self) -> Seq {
         self.entries[self.entries.len() - 1].seq
     }
 }

@@ -115,6 +115,10 @@ impl From<JournalError> for OpenError {
             JournalError::Io(error) => Self::Io(error),
             JournalError::Corrupt { at, reason } => Self::Broken { at, reason },
             error @ JournalError::Unsupported { .. } => Self::Unsupported(error),
+            // A local journal fails with none of these.
+            error @ (JournalError::Deposed | JournalError::Unsettled) => {
+                Self::Io(io::Error::other(error))
+            }
         }
     }
 }

@@ -1,0 +1,184 @@
+//! The cluster: several hubs with one log, on several machines, over NATS.
+//!
+//! One hub is active: it alone decides commands and hands out notifications. The others follow its commits, answer reads
+//! and event streams from their own copies of the log, and pass every other request on to it. The log decides which hub may
+//! append (`log/journal/jetstream`); the lease in a NATS key only detects that the active hub has failed.
+//!
+//! ```text
+//!   join        first start: the epoch and the secret of the cluster; the NATS connection
+//!   lead        the lease, and the change between standby and active
+//!   follower    the commits of the active hub, into the copy and the fold
+//!   nodes       the beats of all hubs: role, head, and which calls they hold
+//!   front       requests of clients: answered here, or forwarded
+//!   calls       forwarded requests, answered by the active hub
+//! ```
+//!
+//! It may use `config`, `core`, `log/journal`, `hub`, `http/error`, `http/peer` and `http/request`.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_nats::Client;
+use async_nats::jetstream::Context;
+use axum::Router;
+use hub_protocol::{ClusterInfo, NodeInfo, Seq};
+use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::ClusterSettings;
+use crate::core::rejected::Rejected;
+use crate::hub::Hub;
+use crate::log::journal::Journal as _;
+use crate::log::journal::jetstream::JetStreamJournal;
+
+mod calls;
+mod connection;
+mod follower;
+mod forward;
+mod front;
+mod join;
+mod lead;
+mod lease;
+mod nodes;
+mod wire;
+
+pub use join::{Joined, join};
+
+use nodes::Nodes;
+use wire::CallId;
+
+/// What this hub does in the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// It follows another hub, or waits for one.
+    Standby,
+    /// It is the active hub, since the record with this number.
+    Active { term: Seq },
+}
+
+/// A hub's part in its cluster; clones share it.
+#[derive(Clone)]
+pub struct Cluster(Arc<ClusterInner>);
+
+struct ClusterInner {
+    client: Client,
+    context: Context,
+    settings: ClusterSettings,
+    node: String,
+    run: String,
+    hub: Hub,
+    journal: Arc<JetStreamJournal>,
+    role: watch::Sender<Role>,
+    nodes: Nodes,
+    /// The forwarded calls of clients of this hub that have no answer yet.
+    open: Mutex<BTreeSet<CallId>>,
+    /// The calls of other hubs that this one works on.
+    held: calls::HeldCalls,
+    /// Notified when the lease must be looked at now.
+    hurry: Notify,
+    /// Notified when commits may have been missed.
+    missed: Notify,
+}
+
+impl Cluster {
+    /// Puts a hub that has started into its cluster; [`Cluster::run`] does the work.
+    pub fn new(joined: Joined, journal: Arc<JetStreamJournal>, hub: Hub) -> Self {
+        let cluster = Self(Arc::new(ClusterInner {
+            client: joined.client,
+            context: joined.context,
+            settings: joined.settings,
+            node: joined.node,
+            run: joined.run,
+            hub,
+            journal,
+            role: watch::Sender::new(Role::Standby),
+            nodes: Nodes::default(),
+            open: Mutex::default(),
+            held: calls::HeldCalls::default(),
+            hurry: Notify::new(),
+            missed: Notify::new(),
+        }));
+        let own = Arc::downgrade(&cluster.0);
+        cluster.0.hub.set_active_hub(Box::new(move |command| {
+            let own = own.upgrade().map(Self);
+            Box::pin(async move {
+                let cluster = own.ok_or(Rejected::ShuttingDown)?;
+                forward::submit(&cluster, command).await
+            })
+        }));
+        cluster
+    }
+
+    /// Returns `routes` behind the choice of the hub that answers.
+    pub fn front(&self, routes: Router) -> Router {
+        front::layer(self, routes)
+    }
+
+    /// Follows, leads and serves the other hubs with `routes`, until `shutdown`.
+    pub async fn run(&self, routes: Router, shutdown: &CancellationToken) {
+        tokio::join!(
+            lead::run(self, shutdown),
+            shutdown.run_until_cancelled(follower::run(self)),
+            shutdown.run_until_cancelled(nodes::listen(self)),
+            shutdown.run_until_cancelled(nodes::beat(self)),
+            shutdown.run_until_cancelled(calls::serve(self, routes)),
+        );
+    }
+
+    /// Describes the cluster as this hub sees it.
+    pub fn info(&self) -> ClusterInfo {
+        let inner = &*self.0;
+        let leader = inner.hub.read(|state, _| state.leader().cloned());
+        let leader = leader.ok().flatten();
+        let head = inner.journal.head();
+        let nodes: Vec<NodeInfo> = inner.nodes.list();
+        let newest = nodes.iter().map(|it| it.head).max().unwrap_or(0);
+        let live = |node: &str| {
+            nodes
+                .iter()
+                .any(|it| it.node == node && it.role == "active")
+        };
+        let here = self.is_active();
+        let active = leader.filter(|(_, led)| here || live(&led.node));
+        ClusterInfo {
+            name: inner.settings.name.clone(),
+            node: inner.node.clone(),
+            role: self.role_name().into(),
+            active: active.as_ref().map(|(_, led)| led.node.clone()),
+            since: active.map(|(_, led)| led.at),
+            behind: newest.saturating_sub(head),
+            fault: inner.journal.fault(),
+            nodes,
+        }
+    }
+
+    fn role(&self) -> Role {
+        *self.0.role.borrow()
+    }
+
+    fn is_active(&self) -> bool {
+        matches!(self.role(), Role::Active { .. })
+    }
+
+    fn role_name(&self) -> &'static str {
+        match self.role() {
+            Role::Standby => "standby",
+            Role::Active { .. } => "active",
+        }
+    }
+
+    /// A subject of this cluster.
+    fn subject(&self, rest: &str) -> String {
+        format!("hub.{}.{rest}", self.0.settings.name)
+    }
+
+    fn open_calls(&self) -> std::sync::MutexGuard<'_, BTreeSet<CallId>> {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stops following for good, because the log in NATS and the copy differ.
+    fn fail(&self, reason: &str) {
+        tracing::error!(reason, "this hub stopped following its cluster");
+        self.0.journal.fail(reason);
+    }
+}

@@ -1,0 +1,116 @@
+//! Follows the active hub: its commits arrive as they are stored, and missed ones are read from the stream.
+
+use std::time::Duration;
+
+use async_nats::{Message, Subscriber};
+use futures_util::{FutureExt as _, StreamExt as _};
+
+use super::Cluster;
+use crate::log::journal::jetstream::shared_log::{SharedLogError, position_of};
+use crate::log::journal::{Journal as _, JournalError, SharedCommit};
+
+/// The pause after an error.
+const RETRY: Duration = Duration::from_millis(500);
+/// How often the head of the other hubs is compared with this one's.
+const COMPARE: Duration = Duration::from_secs(2);
+/// The most commits that are stored at once.
+const BATCH: usize = 256;
+
+/// Why following was interrupted.
+#[derive(Debug, thiserror::Error)]
+enum Interruption {
+    #[error(transparent)]
+    Stream(#[from] SharedLogError),
+    #[error(transparent)]
+    Copy(#[from] JournalError),
+}
+
+impl Interruption {
+    fn is_lasting(&self) -> bool {
+        match self {
+            Self::Stream(error) => error.is_lasting(),
+            Self::Copy(error) => matches!(error, JournalError::Corrupt { .. }),
+        }
+    }
+}
+
+/// Follows until the stream turns out not to continue the copy.
+pub(super) async fn run(cluster: &Cluster) {
+    loop {
+        let Err(error) = follow(cluster).await;
+        if error.is_lasting() {
+            cluster.fail(&error.to_string());
+            return;
+        }
+        tracing::debug!(%error, "following was interrupted");
+        tokio::time::sleep(RETRY).await;
+    }
+}
+
+async fn follow(cluster: &Cluster) -> Result<std::convert::Infallible, Interruption> {
+    let inner = &*cluster.0;
+    // Before the first read, so that nothing is stored unnoticed in between.
+    let mut live = inner.journal.shared().subscribe().await?;
+    if inner.journal.position().borrow().is_none() {
+        inner.journal.locate().await?;
+    }
+    catch_up(cluster).await?;
+    loop {
+        tokio::select! {
+            message = live.next() => match message {
+                Some(message) => take(cluster, &mut live, message).await?,
+                None => return Err(SharedLogError::Unavailable("the connection was closed".into()).into()),
+            },
+            () = inner.missed.notified() => catch_up(cluster).await?,
+            () = tokio::time::sleep(COMPARE) => {
+                if inner.nodes.newest_head() > inner.journal.head() {
+                    catch_up(cluster).await?;
+                }
+            }
+        }
+    }
+}
+
+/// Stores a commit that has just arrived, and those that arrived with it.
+async fn take(
+    cluster: &Cluster,
+    live: &mut Subscriber,
+    first: Message,
+) -> Result<(), Interruption> {
+    let arrived = std::iter::from_fn(|| live.next().now_or_never().flatten());
+    let messages: Vec<Message> = std::iter::once(first).chain(arrived.take(BATCH)).collect();
+    // The active hub stores its own commits itself.
+    if cluster.0.journal.leads() {
+        return Ok(());
+    }
+    let position = cluster.0.journal.position().borrow().unwrap_or(0);
+    let commits = messages.into_iter().filter_map(|message| {
+        let position = position_of(&message)?;
+        let frame = message.payload;
+        Some(SharedCommit { position, frame })
+    });
+    let commits: Vec<SharedCommit> = commits.filter(|it| it.position > position).collect();
+    let next = position + 1;
+    if commits
+        .iter()
+        .zip(next..)
+        .any(|(it, expected)| it.position != expected)
+    {
+        return catch_up(cluster).await;
+    }
+    Ok(cluster.0.hub.follow(commits).await?)
+}
+
+/// Reads the stream to its end.
+async fn catch_up(cluster: &Cluster) -> Result<(), Interruption> {
+    let inner = &*cluster.0;
+    while !inner.journal.leads() {
+        let position = inner.journal.position().borrow().unwrap_or(0);
+        let commits = inner.journal.shared().read(position + 1).await?;
+        if commits.is_empty() {
+            break;
+        }
+        inner.hub.follow(commits).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! Which hub answers a client's request: this one, or the active one.
+
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue, Method};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use hub_protocol::{Cursor, Seq};
+use serde_json::Value;
+
+use super::forward::{self, Forwarded};
+use super::wire::{self, CallRequest};
+use super::{Cluster, Role};
+use crate::http::error::{ApiError, Code};
+use crate::http::request::caller::Caller;
+use crate::log::journal::{Health, Journal as _};
+
+/// How long a request waits for an active hub. A wait has no such limit: the client ends it.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// The pause before a request is sent again.
+const RETRY: Duration = Duration::from_millis(200);
+/// How long an event stream waits for its position, which a reader of another hub may have seen before this one.
+const CURSOR: Duration = Duration::from_secs(5);
+/// The largest body of a request; routes have lower limits.
+const MAX_BODY: usize = 4 << 20;
+
+const STALE: HeaderName = HeaderName::from_static("hub-stale");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Puts the choice before `routes`.
+pub(super) fn layer(cluster: &Cluster, routes: Router) -> Router {
+    routes.layer(middleware::from_fn_with_state(cluster.clone(), answer))
+}
+
+async fn answer(State(cluster): State<Cluster>, request: Request, next: Next) -> Response {
+    if is_local(request.method(), request.uri().path()) {
+        if let Some(position) = cursor(&cluster, &request)
+            && let Err(error) = reach(&cluster, position).await
+        {
+            return error.into_response();
+        }
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    let Ok(body) = to_bytes(body, MAX_BODY).await else {
+        return ApiError::from(Code::PayloadTooLarge).into_response();
+    };
+    choose(&cluster, parts, body, next).await
+}
+
+/// Whether every hub answers this itself.
+fn is_local(method: &Method, path: &str) -> bool {
+    let reads = matches!(*method, Method::GET | Method::HEAD);
+    let notification = path.strip_prefix("/notifications");
+    match path {
+        "/" | "/service-worker.js" | "/healthz" | "/readyz" | "/metrics" | "/openapi.yaml"
+        | "/hello" | "/hub" | "/events" | "/markdown" => true,
+        _ if path.starts_with("/assets/") || path.starts_with("/login") => true,
+        _ if notification.is_some() => {
+            reads && !notification.is_some_and(|rest| rest.ends_with("/trace"))
+        }
+        _ => false,
+    }
+}
+
+/// Answers here while this hub is active, else by the active hub, until one answers or the request's time is over.
+async fn choose(cluster: &Cluster, parts: Parts, body: Bytes, next: Next) -> Response {
+    let began = Instant::now();
+    let waits = parts.uri.path() == "/wait";
+    let reads = matches!(parts.method, Method::GET | Method::HEAD);
+    let repeatable = reads || parts.headers.contains_key(IDEMPOTENCY_KEY);
+    let mut head = None;
+    while !cluster.0.hub.shutdown().is_cancelled() {
+        if matches!(cluster.role(), Role::Active { .. }) {
+            let response = next.clone().run(rebuilt(&parts, &body)).await;
+            if !(waits && is_unanswered(cluster, &response)) {
+                return response;
+            }
+        } else {
+            if head.is_none() {
+                head = Some(match request_head(cluster, &parts).await {
+                    Ok(head) => head,
+                    Err(error) => return error.into_response(),
+                });
+            }
+            let Some(head) = &head else { continue };
+            match forward::forward(cluster, head, &body).await {
+                Forwarded::Answer(response) if parts.uri.path() == "/dashboard" => {
+                    return with_own_description(response, &parts, next).await;
+                }
+                Forwarded::Answer(response) => {
+                    if !(waits && response.status() == Code::NoActiveHub.status()) {
+                        return response;
+                    }
+                }
+                Forwarded::Lost if !repeatable => break,
+                Forwarded::Refused | Forwarded::Lost if reads && !waits => {
+                    return stale(next.run(rebuilt(&parts, &body)).await);
+                }
+                Forwarded::Refused | Forwarded::Lost => {}
+            }
+        }
+        if !waits && began.elapsed() > PATIENCE {
+            break;
+        }
+        tokio::time::sleep(RETRY).await;
+    }
+    ApiError::from(Code::NoActiveHub).into_response()
+}
+
+/// Whether a wait ended here because this hub is not the active one any more.
+fn is_unanswered(cluster: &Cluster, response: &Response) -> bool {
+    response.status() == Code::NoActiveHub.status() && cluster.0.journal.health() == Health::Standby
+}
+
+fn rebuilt(parts: &Parts, body: &Bytes) -> Request {
+    Request::from_parts(parts.clone(), Body::from(body.clone()))
+}
+
+async fn request_head(cluster: &Cluster, parts: &Parts) -> Result<CallRequest, ApiError> {
+    let caller = Caller::of(&parts.extensions);
+    Ok(CallRequest {
+        id: String::new(),
+        method: parts.method.to_string(),
+        uri: parts
+            .uri
+            .path_and_query()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        headers: wire::to_pairs(&parts.headers),
+        dashboard: caller.is_dashboard(),
+        // Only this machine can inspect the process.
+        caller: caller.kind(&cluster.0.hub).await?,
+    })
+}
+
+/// Replaces the active hub's description of itself in its answer by that of this hub, which the browser talks to.
+async fn with_own_description(response: Response, parts: &Parts, next: Next) -> Response {
+    let own = next.run(rebuilt(parts, &Bytes::new())).await;
+    let (head, body) = response.into_parts();
+    let (Ok(body), Ok(own)) = (
+        to_bytes(body, usize::MAX).await,
+        to_bytes(own.into_body(), MAX_BODY).await,
+    ) else {
+        return ApiError::from(Code::NoActiveHub).into_response();
+    };
+    let parsed: Option<(Value, Value)> = serde_json::from_slice(&body)
+        .ok()
+        .zip(serde_json::from_slice(&own).ok());
+    let Some((mut answer, mut own)) = parsed.filter(|(answer, _)| answer["hub"].is_object()) else {
+        return Response::from_parts(head, Body::from(body));
+    };
+    answer["hub"] = own["hub"].take();
+    Response::from_parts(head, Body::from(answer.to_string()))
+}
+
+/// Marks an answer from this hub's own copy, which may be old.
+fn stale(mut response: Response) -> Response {
+    response
+        .headers_mut()
+        .insert(STALE, HeaderValue::from_static("1"));
+    response
+}
+
+/// Returns the position in this log from which an event stream shall go on.
+fn cursor(cluster: &Cluster, request: &Request) -> Option<Seq> {
+    if request.uri().path() != "/events" {
+        return None;
+    }
+    let last = request.headers().get(LAST_EVENT_ID);
+    let last = last.and_then(|it| it.to_str().ok());
+    let mut query = request.uri().query().unwrap_or_default().split('&');
+    let since = || query.find_map(|it| it.strip_prefix("since="));
+    let cursor: Cursor = last.or_else(since)?.parse().ok()?;
+    (cursor.epoch? == cluster.0.hub.log().epoch()).then_some(cursor.seq)
+}
+
+/// Waits until the log includes this position: a reader that comes from another hub may be ahead of this one.
+async fn reach(cluster: &Cluster, position: Seq) -> Result<(), ApiError> {
+    let mut head = cluster.0.hub.log().subscribe();
+    let reached = tokio::time::timeout(CURSOR, head.wait_for(|it| *it >= position)).await;
+    reached.map(drop).map_err(|_| {
+        let detail = "this hub has not received that record yet";
+        ApiError::new(Code::NoActiveHub, detail)
+    })
+}

@@ -1,0 +1,245 @@
+//! The change between standby and active.
+//!
+//! A standby watches the lease and takes it after it has not changed for some polls. Then it follows the log to the end
+//! that the stream's leader knows, and appends a `Led` record there. From that record on the appends of every other hub
+//! fail, even if that hub believes to be active.
+
+use std::time::Duration;
+
+use anyhow::{bail, ensure};
+use async_nats::jetstream::kv::Store;
+use hub_protocol::Timestamp;
+use tokio_util::sync::CancellationToken;
+
+use super::lease::{self, Leadership, Written};
+use super::{Cluster, Role};
+use crate::core::command::Command;
+use crate::core::time::boot_millis;
+use crate::log::journal::Journal as _;
+
+/// How often the lease is renewed, and how often a standby reads it.
+const PERIOD: Duration = Duration::from_secs(2);
+/// A lease that is read after a longer pause may have been written long before.
+const FRESH_MS: i64 = 6_000;
+/// How long after the begin of its last renewal a hub is sure that no other one is active.
+const SURE_MS: i64 = 6_000;
+/// After this many polls without a change, the active hub counts as gone.
+const UNCHANGED: u32 = 4;
+/// A standby that lags by more messages follows before it may lead.
+const MAX_LAG: u64 = 1_000;
+/// How long a new active hub may take to follow the rest of the log.
+const CATCH_UP: Duration = Duration::from_secs(5);
+/// A smaller difference of two machines' clocks is not recorded.
+const SKEW_MS: i64 = 60_000;
+
+/// The progress of this hub with the lease.
+#[derive(Default)]
+struct Leader {
+    keys: Option<Store>,
+    /// The revision that this hub wrote last as the active one.
+    held: u64,
+    /// The revision that it read last as a standby, and how often.
+    seen: (u64, u32),
+    /// When it read it last, by [`boot_millis`].
+    polled: i64,
+    /// The difference between this machine's clock and that of the active hub, at the last change of the lease.
+    skew_ms: i64,
+}
+
+/// Watches, takes and renews the lease until `shutdown`, and then gives it up.
+pub(super) async fn run(cluster: &Cluster, shutdown: &CancellationToken) {
+    let mut leader = Leader::default();
+    loop {
+        let round = async {
+            if cluster.is_active() {
+                leader.renew(cluster).await
+            } else {
+                leader.watch(cluster).await
+            }
+        };
+        if let Some(Err(error)) = shutdown.run_until_cancelled(round).await {
+            leader.seen.1 = 0;
+            tracing::debug!(%error, "the lease");
+        }
+        tokio::select! {
+            () = tokio::time::sleep(PERIOD) => {}
+            () = cluster.0.hurry.notified() => {}
+            () = shutdown.cancelled() => break,
+        }
+    }
+    leader.resign(cluster).await;
+}
+
+impl Leader {
+    async fn keys(&mut self, cluster: &Cluster) -> anyhow::Result<Store> {
+        if let Some(keys) = &self.keys {
+            return Ok(keys.clone());
+        }
+        let settings = &cluster.0.settings;
+        let replicas = settings.replicas.get() as usize;
+        let keys = lease::keys(&cluster.0.context, &settings.name, replicas).await?;
+        if !lease::claim_name(cluster, &keys).await? {
+            let node = &cluster.0.node;
+            cluster.fail(&format!(
+                "another machine is '{node}' in this cluster: set cluster.node"
+            ));
+        }
+        Ok(self.keys.insert(keys).clone())
+    }
+
+    /// One round of a standby.
+    async fn watch(&mut self, cluster: &Cluster) -> anyhow::Result<()> {
+        let keys = self.keys(cluster).await?;
+        let (revision, lease) = lease::read(&keys).await?;
+        let silence = boot_millis() - std::mem::replace(&mut self.polled, boot_millis());
+        if revision == self.seen.0 {
+            self.seen.1 += 1;
+        } else {
+            self.seen = (revision, 1);
+            let fresh = silence < FRESH_MS;
+            let skew_ms = Timestamp::now().as_millis() - lease.at.as_millis();
+            self.skew_ms = if fresh { skew_ms } else { 0 };
+        }
+        let is_free = lease.node.is_empty() || lease.node == cluster.0.node;
+        if is_free || self.seen.1 > UNCHANGED {
+            self.campaign(cluster, &keys, (revision, lease)).await?;
+        }
+        Ok(())
+    }
+
+    /// Tries to become the active hub.
+    async fn campaign(
+        &mut self,
+        cluster: &Cluster,
+        keys: &Store,
+        (revision, previous): (u64, Leadership),
+    ) -> anyhow::Result<()> {
+        let inner = &*cluster.0;
+        if !inner.settings.lead || inner.journal.fault().is_some() || lag(cluster).await? > MAX_LAG
+        {
+            return Ok(());
+        }
+        let began = boot_millis();
+        match lease::write(keys, &own_lease(cluster), revision).await? {
+            Written::Done(revision) => self.held = revision,
+            Written::Conflict => return Ok(()),
+        }
+        inner.journal.confirm(began + SURE_MS);
+        let led = lead(cluster, &previous).await;
+        match led {
+            Ok(term) => {
+                inner.role.send_replace(Role::Active { term });
+                tracing::info!(term, "this hub is active");
+                self.adjust_clock(cluster, &previous).await;
+            }
+            Err(_) => self.release(cluster, keys).await?,
+        }
+        led.map(drop)
+    }
+
+    /// Moves pending deadlines if the clock of this machine differs from that of the hub before.
+    async fn adjust_clock(&self, cluster: &Cluster, previous: &Leadership) {
+        let same = previous.node.is_empty() || previous.node == cluster.0.node;
+        if same || self.skew_ms.abs() <= SKEW_MS {
+            return;
+        }
+        let delta_ms = self.skew_ms;
+        tracing::warn!(
+            delta_ms,
+            "the clocks of this machine and the last active hub's differ"
+        );
+        let _ = cluster.0.hub.submit(Command::ClockMoved { delta_ms }).await;
+    }
+
+    /// One round of the active hub.
+    async fn renew(&mut self, cluster: &Cluster) -> anyhow::Result<()> {
+        let keys = self.keys(cluster).await?;
+        if !cluster.0.journal.leads() {
+            step_down(cluster).await;
+            return self.release(cluster, &keys).await;
+        }
+        let began = boot_millis();
+        match lease::write(&keys, &own_lease(cluster), self.held).await? {
+            Written::Done(revision) => {
+                self.held = revision;
+                cluster.0.journal.confirm(began + SURE_MS);
+            }
+            Written::Conflict => step_down(cluster).await,
+        }
+        Ok(())
+    }
+
+    /// Gives the lease up, if this hub holds it.
+    async fn release(&mut self, cluster: &Cluster, keys: &Store) -> anyhow::Result<()> {
+        let free = Leadership {
+            head: cluster.0.journal.head(),
+            at: Timestamp::now(),
+            ..Leadership::default()
+        };
+        lease::write(keys, &free, self.held).await?;
+        Ok(())
+    }
+
+    /// Hands over at a clean stop.
+    async fn resign(&mut self, cluster: &Cluster) {
+        if !cluster.is_active() {
+            return;
+        }
+        step_down(cluster).await;
+        let Some(keys) = self.keys.clone() else {
+            return;
+        };
+        if let Err(error) = self.release(cluster, &keys).await {
+            tracing::warn!(%error, "the lease could not be given up: another hub takes over in 10 s");
+        }
+        super::nodes::beat_once(cluster, "leaving").await;
+        let _ = cluster.0.client.flush().await;
+    }
+}
+
+/// Follows the log to its end and appends the `Led` record; returns its number.
+async fn lead(cluster: &Cluster, previous: &Leadership) -> anyhow::Result<u64> {
+    let inner = &*cluster.0;
+    let last = inner.journal.shared().last().await?;
+    inner.missed.notify_one();
+    let mut position = inner.journal.position();
+    let reached = position.wait_for(|it| it.is_some_and(|it| it >= last));
+    tokio::time::timeout(CATCH_UP, reached).await??;
+    let (position, head) = (*position.borrow(), inner.journal.head());
+    if position > Some(last) || head < previous.head {
+        let head = head.max(previous.head);
+        let reason = format!("the stream ends before record {head}: NATS lost its end");
+        cluster.fail(&reason);
+        bail!(reason);
+    }
+    let term = inner.hub.lead(&inner.node).await?;
+    ensure!(inner.journal.leads(), "another hub was faster");
+    Ok(term)
+}
+
+/// Returns by how many messages this hub is behind the stream.
+async fn lag(cluster: &Cluster) -> anyhow::Result<u64> {
+    let position = *cluster.0.journal.position().borrow();
+    let Some(position) = position else {
+        return Ok(u64::MAX);
+    };
+    let last = cluster.0.journal.shared().last().await?;
+    Ok(last.saturating_sub(position))
+}
+
+fn own_lease(cluster: &Cluster) -> Leadership {
+    Leadership {
+        node: cluster.0.node.clone(),
+        run: cluster.0.run.clone(),
+        head: cluster.0.journal.head(),
+        at: Timestamp::now(),
+    }
+}
+
+async fn step_down(cluster: &Cluster) {
+    tracing::warn!("this hub is no longer active");
+    cluster.0.journal.lead(false);
+    let _ = cluster.0.hub.step_down().await;
+    cluster.0.role.send_replace(Role::Standby);
+    cluster.0.missed.notify_one();
+}

@@ -1,0 +1,106 @@
+//! The lease: the key in NATS that the active hub renews, so that the others notice when it stops.
+
+use async_nats::jetstream::Context;
+use async_nats::jetstream::kv::{self, Store, UpdateErrorKind};
+use async_nats::jetstream::stream::LastRawMessageErrorKind;
+use hub_protocol::{Seq, Timestamp};
+use serde::{Deserialize, Serialize};
+use sha2::Digest as _;
+
+use super::Cluster;
+use crate::core::secret::hex;
+
+const KEY: &str = "active";
+
+/// The value of the key.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Leadership {
+    /// The node that holds it; empty if it was given up.
+    pub(super) node: String,
+    /// The process that holds it.
+    pub(super) run: String,
+    /// The head of the holder's log.
+    pub(super) head: Seq,
+    /// When it was renewed, by the holder's clock.
+    pub(super) at: Timestamp,
+}
+
+/// The outcome of a write.
+pub(super) enum Written {
+    /// The key has this revision now.
+    Done(u64),
+    /// Another hub has written it.
+    Conflict,
+}
+
+/// Returns the keys of a cluster; makes them if this hub is the first.
+pub(super) async fn keys(
+    context: &Context,
+    cluster: &str,
+    replicas: usize,
+) -> anyhow::Result<Store> {
+    let bucket = format!("hub_{cluster}");
+    if let Ok(found) = context.get_key_value(&bucket).await {
+        return Ok(found);
+    }
+    let config = kv::Config {
+        bucket,
+        history: 1,
+        num_replicas: replicas,
+        ..kv::Config::default()
+    };
+    Ok(context.create_key_value(config).await?)
+}
+
+/// Reads the lease from the leader of the keys; a replica may be old. Returns its revision too, 0 if there is none.
+pub(super) async fn read(keys: &Store) -> anyhow::Result<(u64, Leadership)> {
+    let subject = format!("{}{KEY}", keys.prefix);
+    match keys.stream.get_last_raw_message_by_subject(&subject).await {
+        Ok(found) => Ok((
+            found.sequence,
+            serde_json::from_slice(&found.payload).unwrap_or_default(),
+        )),
+        Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => {
+            Ok((0, Leadership::default()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes the lease if it still has the revision `revision`.
+pub(super) async fn write(
+    keys: &Store,
+    lease: &Leadership,
+    revision: u64,
+) -> anyhow::Result<Written> {
+    let value = serde_json::to_vec(lease)?;
+    match keys.update(KEY, value.into(), revision).await {
+        Ok(revision) => Ok(Written::Done(revision)),
+        Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => {
+            // An earlier write may have been stored without an answer.
+            let (found, stored) = read(keys).await?;
+            if stored.run == lease.run && !lease.run.is_empty() && found > revision {
+                return Ok(Written::Done(found));
+            }
+            Ok(Written::Conflict)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Registers the node name for this machine. Returns `false` if another machine has it, because the hubs of two machines
+/// with one name would end each other's sessions.
+pub(super) async fn claim_name(cluster: &Cluster, keys: &Store) -> anyhow::Result<bool> {
+    let Ok(machine) = std::fs::read_to_string("/etc/machine-id") else {
+        return Ok(true);
+    };
+    // The machine's id is private, so only its hash is shared.
+    let digest = sha2::Sha256::digest(format!("hub {} {machine}", cluster.0.settings.name));
+    let own = hex(&digest);
+    let key = format!("node.{}", cluster.0.node);
+    if keys.create(&key, own.clone().into()).await.is_ok() {
+        return Ok(true);
+    }
+    let found = keys.get(&key).await?;
+    Ok(found.is_none_or(|it| it == own.as_bytes()))
+}

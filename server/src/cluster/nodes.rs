@@ -1,0 +1,172 @@
+//! The beats of the hubs: each reports every two seconds what it is, how far its log goes, and which calls it has open.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+use hub_protocol::{NodeInfo, Seq, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::Cluster;
+use super::wire::CallId;
+use crate::log::journal::Journal as _;
+
+/// The time between two beats.
+const PERIOD: Duration = Duration::from_secs(2);
+/// After this silence, a hub counts as gone.
+pub(super) const SILENCE: Duration = Duration::from_secs(8);
+/// The role in the last beat of a hub that stops.
+const LEAVING: &str = "leaving";
+/// A hub that was silent for this long is not listed any more.
+const FORGET: Duration = Duration::from_secs(24 * 3600);
+
+/// One beat.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Beat {
+    role: String,
+    head: Seq,
+    version: String,
+    at: Timestamp,
+    /// The calls that this hub has forwarded and not got an answer for.
+    open: Vec<CallId>,
+    /// The calls of other hubs that it works on.
+    held: Vec<(String, CallId)>,
+    /// The version of its waiters, which dashboards show.
+    presence: u64,
+}
+
+/// The last beat of each other hub, and when it arrived.
+#[derive(Default)]
+pub(super) struct Nodes(Mutex<BTreeMap<String, (Beat, Instant)>>);
+
+impl Nodes {
+    fn table(&self) -> MutexGuard<'_, BTreeMap<String, (Beat, Instant)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the other hubs, by name.
+    pub(super) fn list(&self) -> Vec<NodeInfo> {
+        let table = self.table();
+        let nodes = table.iter().map(|(node, (beat, heard))| NodeInfo {
+            node: node.clone(),
+            role: if heard.elapsed() < SILENCE {
+                beat.role.clone()
+            } else {
+                "silent".into()
+            },
+            head: beat.head,
+            version: beat.version.clone(),
+            seen_at: Timestamp::now().plus_millis(-millis(heard.elapsed())),
+        });
+        nodes.collect()
+    }
+
+    /// Returns the highest head of another hub.
+    pub(super) fn newest_head(&self) -> Seq {
+        let table = self.table();
+        table.values().map(|(beat, _)| beat.head).max().unwrap_or(0)
+    }
+
+    /// Whether a hub worked on this call at its last beat, and when that beat arrived.
+    pub(super) fn holder_beat(&self, node: &str, id: &CallId) -> Option<Instant> {
+        let table = self.table();
+        let holds = |beat: &Beat| beat.held.iter().any(|(of, held)| of == node && held == id);
+        let heard = table
+            .values()
+            .filter(|(beat, _)| holds(beat))
+            .map(|(_, heard)| *heard);
+        heard.max()
+    }
+
+    fn note(&self, node: String, beat: Beat) -> Option<Beat> {
+        let mut table = self.table();
+        table.retain(|_, (_, heard)| heard.elapsed() < FORGET);
+        table
+            .insert(node, (beat, Instant::now()))
+            .map(|(beat, _)| beat)
+    }
+
+    /// Whether a hub still wants the answer to a call, as far as is known; `since` is when the call arrived.
+    pub(super) fn wants(
+        &self,
+        node: &str,
+        id: &CallId,
+        since: Instant,
+        patience: Duration,
+    ) -> bool {
+        match self.table().get(node) {
+            Some((beat, heard)) if heard.elapsed() < SILENCE => {
+                beat.open.contains(id) || since.elapsed() < patience
+            }
+            _ => since.elapsed() < SILENCE,
+        }
+    }
+}
+
+fn millis(time: Duration) -> i64 {
+    time.as_millis().try_into().unwrap_or(i64::MAX)
+}
+
+/// Sends beats.
+pub(super) async fn beat(cluster: &Cluster) {
+    let mut role = cluster.0.role.subscribe();
+    loop {
+        role.mark_unchanged();
+        beat_once(cluster, cluster.role_name()).await;
+        // A change of the role is reported at once.
+        let _ = tokio::time::timeout(PERIOD, role.changed()).await;
+    }
+}
+
+/// Sends one beat.
+pub(super) async fn beat_once(cluster: &Cluster, role: &str) {
+    let inner = &*cluster.0;
+    inner.held.drop_unwanted(&inner.nodes);
+    let beat = Beat {
+        role: role.into(),
+        head: inner.journal.head(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        at: Timestamp::now(),
+        open: cluster.open_calls().iter().cloned().collect(),
+        held: inner.held.ids(),
+        presence: *inner.hub.presence().borrow(),
+    };
+    let subject = cluster.subject(&format!("beat.{}", inner.node));
+    let beat = serde_json::to_vec(&beat).unwrap_or_default();
+    if let Err(error) = inner.client.publish(subject, beat.into()).await {
+        tracing::debug!(%error, "a beat was not sent");
+    }
+}
+
+/// Receives the beats of the other hubs.
+pub(super) async fn listen(cluster: &Cluster) {
+    let inner = &*cluster.0;
+    loop {
+        let subject = cluster.subject("beat.*");
+        let Ok(mut beats) = inner.client.subscribe(subject).await else {
+            tokio::time::sleep(PERIOD).await;
+            continue;
+        };
+        while let Some(message) = beats.next().await {
+            // NATS checks who may publish under the name of a node, so the subject counts and not the content.
+            let node = message.subject.rsplit('.').next().unwrap_or_default();
+            let Ok(beat) = serde_json::from_slice::<Beat>(&message.payload) else {
+                continue;
+            };
+            if node == inner.node {
+                continue;
+            }
+            let leaves = beat.role == LEAVING;
+            let leads = beat.role == "active";
+            let presence = beat.presence;
+            let before = inner.nodes.note(node.into(), beat);
+            if leaves {
+                inner.hurry.notify_one();
+            }
+            if leads && before.is_none_or(|it| it.presence != presence) {
+                inner.hub.presence_changed();
+            }
+        }
+    }
+}

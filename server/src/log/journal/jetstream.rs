@@ -1,0 +1,214 @@
+//! The journal of a cluster: a stream of NATS that all hubs share, and a copy of it on the disk of each hub.
+//!
+//! A commit is one message of the stream, in the form of a write-ahead log's frame (`disk/frame.rs`). The active hub
+//! appends: it publishes the commit with the position that it expects, so that only one hub can extend a given end of the
+//! log, and then stores it in its copy. Every other hub stores the commits that it follows. Reads, numbers and the epoch
+//! are those of the copy, so a cursor is valid on every hub.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use hub_protocol::{Epoch, Seq};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+
+use super::disk::{DiskJournal, frame};
+use super::{Entry, Health, Journal, JournalError, LostRange, SharedCommit};
+use crate::core::time::boot_millis;
+
+mod append;
+pub mod shared_log;
+
+pub use shared_log::{SharedLog, SharedLogError};
+
+/// The bytes of entries at which a commit ends: a larger message delays the next ones more than it saves.
+const COMMIT_BYTES: usize = 1 << 20;
+/// The largest message of the stream.
+pub const MAX_MESSAGE: usize = 8 << 20;
+/// Room for the headers of a message.
+const HEADERS: usize = 1024;
+
+/// The journal of one hub of a cluster.
+pub struct JetStreamJournal {
+    copy: DiskJournal,
+    shared: Arc<SharedLog>,
+    runtime: Handle,
+    /// The position in the stream at which the copy ends; `None` until it is known.
+    position: watch::Sender<Option<u64>>,
+    /// Whether this hub is the active one, as far as it knows.
+    leads: AtomicBool,
+    /// Until when no other hub can be active, by [`boot_millis`].
+    sure_until: AtomicI64,
+    /// Why the copy cannot follow the stream any more.
+    fault: OnceLock<String>,
+}
+
+impl JetStreamJournal {
+    /// A journal that keeps `copy` as the copy of `shared`. Appends wait on `runtime`, so they must not run on it.
+    pub fn new(copy: DiskJournal, shared: Arc<SharedLog>, runtime: Handle) -> Self {
+        Self {
+            copy,
+            shared,
+            runtime,
+            position: watch::Sender::new(None),
+            leads: AtomicBool::new(false),
+            sure_until: AtomicI64::new(0),
+            fault: OnceLock::new(),
+        }
+    }
+
+    /// Finds the position at which the copy ends. Fails if the stream does not contain the copy.
+    pub async fn locate(&self) -> Result<(), SharedLogError> {
+        let (head, chain) = self.copy.end();
+        let position = self.shared.locate(self.copy.epoch(), head, chain).await?;
+        // An append or a followed commit may have moved it since.
+        self.position.send_if_modified(|known| {
+            let unknown = known.is_none();
+            *known = known.or(Some(position));
+            unknown
+        });
+        Ok(())
+    }
+
+    /// Returns the position in the stream at which the copy ends, and its changes.
+    pub fn position(&self) -> watch::Receiver<Option<u64>> {
+        self.position.subscribe()
+    }
+
+    /// Returns the stream.
+    pub fn shared(&self) -> &Arc<SharedLog> {
+        &self.shared
+    }
+
+    /// Notes that no other hub can be active until then, by [`boot_millis`].
+    pub fn confirm(&self, until: i64) {
+        self.sure_until.store(until, Ordering::Release);
+    }
+
+    /// Whether this hub is the active one, as far as it knows.
+    pub fn leads(&self) -> bool {
+        self.leads.load(Ordering::Acquire)
+    }
+
+    /// Notes why the copy cannot follow the stream any more.
+    pub fn fail(&self, reason: &str) {
+        self.lead(false);
+        let _ = self.fault.set(reason.into());
+    }
+
+    /// Returns why the copy cannot follow the stream any more.
+    pub fn fault(&self) -> Option<String> {
+        self.fault.get().cloned()
+    }
+
+    fn stands_by(&self) -> bool {
+        !self.leads() || boot_millis() >= self.sure_until.load(Ordering::Acquire)
+    }
+}
+
+impl Journal for JetStreamJournal {
+    fn epoch(&self) -> Epoch {
+        self.copy.epoch()
+    }
+
+    fn head(&self) -> Seq {
+        self.copy.head()
+    }
+
+    fn earliest(&self) -> Seq {
+        self.copy.earliest()
+    }
+
+    fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let position = *self.position.borrow();
+        let Some(position) = position.filter(|_| !self.stands_by()) else {
+            return Err(JournalError::Deposed);
+        };
+        // Before the message is sent, so that the copy is not full afterwards.
+        self.copy.admit(entries)?;
+        let (head, chain) = self.copy.end();
+        super::assert_numbered(entries, head + 1);
+        let (frame, _) = frame::encode(self.copy.epoch(), chain, entries);
+        if frame.len() + HEADERS > MAX_MESSAGE {
+            return Err(JournalError::Full);
+        }
+        let appended = self.shared.append(position, frame.into());
+        self.runtime.block_on(appended)?;
+        match self.copy.append(entries) {
+            // The stream has it, so it is not refused: the copy gets it when there is room.
+            Err(JournalError::Full) => return Err(JournalError::Unsettled),
+            stored => stored?,
+        }
+        self.position.send_replace(Some(position + 1));
+        Ok(())
+    }
+
+    fn commit_bytes(&self) -> usize {
+        COMMIT_BYTES
+    }
+
+    fn lead(&self, leads: bool) {
+        self.leads.store(leads, Ordering::Release);
+    }
+
+    fn follow(&self, commit: &SharedCommit) -> Result<Vec<Entry>, JournalError> {
+        let position = *self.position.borrow();
+        let Some(position) = position.filter(|it| commit.position <= it + 1) else {
+            return Err(io::Error::other("a followed commit does not continue the copy").into());
+        };
+        if commit.position <= position {
+            return Ok(Vec::new());
+        }
+        let (head, chain) = self.copy.end();
+        let decoded = frame::decode(&commit.frame);
+        let whole = decoded.filter(|(frame, length)| {
+            *length == commit.frame.len() && frame.epoch == self.copy.epoch()
+        });
+        let Some((frame, _)) = whole.filter(|(frame, _)| frame.follows((head, chain))) else {
+            let reason = format!(
+                "message {} of the stream does not continue it",
+                commit.position
+            );
+            let at = head + 1;
+            return Err(JournalError::Corrupt { at, reason });
+        };
+        self.copy.append(&frame.entries)?;
+        self.position.send_replace(Some(commit.position));
+        Ok(frame.entries)
+    }
+
+    fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
+        self.copy.read(from, max_bytes)
+    }
+
+    fn lost_at(&self, seq: Seq) -> Option<LostRange> {
+        self.copy.lost_at(seq)
+    }
+
+    fn trim(&self, below: Seq) -> Result<(), JournalError> {
+        self.copy.trim(below)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.copy.bytes()
+    }
+
+    fn health(&self) -> Health {
+        if let Some(reason) = self.fault() {
+            let at = self.head() + 1;
+            return Health::Corrupt { at, reason };
+        }
+        match self.copy.health() {
+            Health::Sound | Health::Full if self.stands_by() => Health::Standby,
+            health => health,
+        }
+    }
+
+    fn close(&self) -> Result<(), JournalError> {
+        self.copy.close()
+    }
+}

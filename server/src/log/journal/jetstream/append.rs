@@ -1,0 +1,72 @@
+//! Appends to the stream: exactly one message at the expected position, whatever happens to its acknowledgement.
+
+use std::time::{Duration, Instant};
+
+use async_nats::HeaderMap;
+use async_nats::header::{NATS_EXPECTED_LAST_SEQUENCE, NATS_MESSAGE_ID};
+use async_nats::jetstream::context::{PublishError, PublishErrorKind};
+use bytes::Bytes;
+
+use super::SharedLog;
+use crate::log::journal::JournalError;
+
+/// How long an append is retried: NATS elects a new leader within 10 s.
+const PATIENCE: Duration = Duration::from_secs(12);
+/// The pause between two attempts.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// The outcome of one attempt.
+enum Attempt {
+    Stored,
+    /// The stream has another end than expected.
+    Refused,
+    /// No answer, or none that decides it.
+    Unknown,
+}
+
+impl SharedLog {
+    /// Appends `frame` behind the message at `expected`. `Deposed`: another message is there, and this one is not stored.
+    /// `Unsettled`: it may be stored.
+    pub(super) async fn append(&self, expected: u64, frame: Bytes) -> Result<(), JournalError> {
+        let id = self.next_message_id();
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            match self.attempt(expected, &id, frame.clone()).await {
+                Attempt::Stored => return Ok(()),
+                // An earlier attempt may have been stored without an answer, so the message there decides.
+                Attempt::Refused => match self.message_id(expected + 1).await {
+                    Ok(Some(found)) if found == id => return Ok(()),
+                    Ok(Some(_)) => return Err(JournalError::Deposed),
+                    Ok(None) | Err(_) => {}
+                },
+                Attempt::Unknown => {}
+            }
+            tokio::time::sleep(RETRY).await;
+        }
+        Err(JournalError::Unsettled)
+    }
+
+    async fn attempt(&self, expected: u64, id: &str, frame: Bytes) -> Attempt {
+        let mut headers = HeaderMap::new();
+        headers.insert(NATS_EXPECTED_LAST_SEQUENCE, expected.to_string());
+        headers.insert(NATS_MESSAGE_ID, id);
+        let acknowledged = async {
+            let subject = self.subject().to_owned();
+            let sent = self.context().publish_with_headers(subject, headers, frame);
+            sent.await?.await
+        };
+        match acknowledged.await {
+            Ok(ack) if ack.sequence == expected + 1 => Attempt::Stored,
+            Ok(_) => Attempt::Refused,
+            Err(error) => refusal(&error),
+        }
+    }
+}
+
+fn refusal(error: &PublishError) -> Attempt {
+    if error.kind() == PublishErrorKind::WrongLastSequence {
+        return Attempt::Refused;
+    }
+    tracing::debug!(%error, "an append was not acknowledged");
+    Attempt::Unknown
+}

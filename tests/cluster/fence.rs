@@ -1,0 +1,28 @@
+//! A commit is stored once, whatever happens to its acknowledgement.
+
+use super::nats::Nats;
+use super::proxy::Proxy;
+use super::support::{member, publish, stored, until_active, until_follows};
+
+// The proxy must run while a hub is started.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_whose_acknowledgement_is_lost_is_stored_once() {
+    for servers in [vec![Nats::start()], Nats::start_three()] {
+        let proxy = Proxy::start(&servers[0].url()).await;
+        let a = member("a", &servers)
+            .set(&format!("cluster.urls=['{}']", proxy.url()))
+            .start();
+        until_active(&a).await;
+        let b = member("b", &servers).set("cluster.lead=false").start();
+        let mut numbers = Vec::new();
+        for number in 0..10 {
+            proxy.lose_next();
+            let key = format!("k{number}");
+            numbers.push((publish(&a, &key, "w").await, key));
+        }
+        assert_eq!(proxy.lost(), 10);
+        until_follows(&b, "a").await;
+        assert_eq!(stored(&a).await, numbers);
+        assert_eq!(stored(&b).await, numbers);
+    }
+}

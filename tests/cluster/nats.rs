@@ -1,0 +1,176 @@
+//! A real nats-server, started, paused and ended by its process id.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use hub_harness::DEADLINE;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// A NATS server with streams; killed when dropped.
+pub(crate) struct Nats {
+    dir: TempDir,
+    port: u16,
+    /// The settings of its cluster of servers; empty for one on its own.
+    routes: String,
+    child: Option<Child>,
+}
+
+/// Returns the path of the server's program.
+fn program() -> PathBuf {
+    if let Some(path) = std::env::var_os("HUB_NATS_SERVER") {
+        return path.into();
+    }
+    let test = std::env::current_exe().expect("a test has a path");
+    let mut found = test.ancestors().map(|dir| dir.join("nats/nats-server"));
+    let found = found.find(|path| path.is_file());
+    found.expect("nats-server is missing: tests/run installs it; or name it in HUB_NATS_SERVER")
+}
+
+impl Nats {
+    /// Starts a server on its own, and waits until it is ready.
+    pub(crate) fn start() -> Self {
+        let mut nats = Self::new(0, String::new());
+        nats.start_again();
+        nats
+    }
+
+    /// Starts three servers that replicate each other.
+    pub(crate) fn start_three() -> Vec<Self> {
+        let ports: Vec<(u16, u16)> = (0..3).map(|_| (free_port(), free_port())).collect();
+        let routes: Vec<String> = ports
+            .iter()
+            .map(|(_, route)| format!("nats://127.0.0.1:{route}"))
+            .collect();
+        let server = |(number, (port, route)): (usize, &(u16, u16))| {
+            let cluster = format!(
+                "server_name: n{number}\ncluster {{ name: test, listen: \"127.0.0.1:{route}\", routes: [{}] }}\n",
+                routes.join(", ")
+            );
+            Self::new(*port, cluster)
+        };
+        let mut all: Vec<Self> = ports.iter().enumerate().map(server).collect();
+        for nats in &mut all {
+            nats.launch();
+        }
+        for nats in &mut all {
+            nats.ready();
+        }
+        all
+    }
+
+    fn new(port: u16, routes: String) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        Self {
+            dir,
+            port,
+            routes,
+            child: None,
+        }
+    }
+
+    /// Returns the address for a hub's settings.
+    pub(crate) fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    /// Starts the server again, on the same port.
+    pub(crate) fn start_again(&mut self) {
+        self.launch();
+        self.ready();
+    }
+
+    /// Sends SIGKILL, and waits for the exit.
+    pub(crate) fn kill_9(&mut self) {
+        let mut child = self.child.take().expect("the server runs");
+        let _ = kill_process(Pid::from_child(&child), Signal::KILL);
+        child.wait().expect("a child can be waited for");
+    }
+
+    /// Pauses the server, or continues it.
+    pub(crate) fn pause(&self, paused: bool) {
+        let child = self.child.as_ref().expect("the server runs");
+        let signal = if paused { Signal::STOP } else { Signal::CONT };
+        kill_process(Pid::from_child(child), signal).expect("a signal");
+    }
+
+    fn launch(&mut self) {
+        let ports = self.dir.path().join("ports");
+        let _ = std::fs::remove_dir_all(&ports);
+        std::fs::create_dir(&ports).expect("a directory");
+        let listen = if self.port == 0 {
+            -1
+        } else {
+            i32::from(self.port)
+        };
+        let config = format!(
+            "listen: \"127.0.0.1:{listen}\"\nmax_payload: 8MB\nports_file_dir: \"{}\"\n\
+             jetstream {{ store_dir: \"{}\", sync_interval: always }}\n{}",
+            ports.display(),
+            self.dir.path().join("store").display(),
+            self.routes,
+        );
+        let path = self.dir.path().join("nats.conf");
+        std::fs::write(&path, config).expect("a file");
+        let log = File::options()
+            .append(true)
+            .create(true)
+            .open(self.log_path());
+        let child = Command::new(program())
+            .arg("-c")
+            .arg(&path)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log.expect("a log"))
+            .spawn()
+            .expect("nats-server can be started");
+        self.child = Some(child);
+    }
+
+    /// Waits until the server has written its ports.
+    fn ready(&mut self) {
+        let until = Instant::now() + DEADLINE;
+        while Instant::now() < until {
+            if let Some(port) = client_port(&self.dir.path().join("ports")) {
+                self.port = port;
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("nats-server is not ready: {}", self.log());
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.dir.path().join("log")
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+}
+
+impl Drop for Nats {
+    fn drop(&mut self) {
+        if self.child.is_some() {
+            self.kill_9();
+        }
+        if std::thread::panicking() {
+            eprintln!("--- what nats-server logged:\n{}", self.log());
+        }
+    }
+}
+
+/// Returns the port in the server's ports file, once it is there.
+fn client_port(dir: &Path) -> Option<u16> {
+    let file = std::fs::read_dir(dir).ok()?.next()?.ok()?;
+    let json: serde_json::Value = serde_json::from_slice(&std::fs::read(file.path()).ok()?).ok()?;
+    json["nats"][0].as_str()?.rsplit(':').next()?.parse().ok()
+}
+
+/// Returns a port that is free now. The servers must know each other's ports before they start.
+fn free_port() -> u16 {
+    let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    socket.local_addr().expect("an address").port()
+}

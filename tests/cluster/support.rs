@@ -1,0 +1,114 @@
+//! Hubs of one cluster.
+
+use std::time::{Duration, Instant};
+
+use hub_harness::{Client, Hub, HubBuilder};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::nats::Nats;
+
+/// Far more than a takeover takes.
+pub(crate) const TAKEOVER: Duration = Duration::from_secs(60);
+
+/// Returns a builder of the hub `node` in the cluster on these servers.
+pub(crate) fn member(node: &str, servers: &[Nats]) -> HubBuilder {
+    let urls: Vec<String> = servers.iter().map(Nats::url).collect();
+    Hub::builder()
+        .set("journal=jetstream")
+        .set(&format!("cluster.urls={urls:?}"))
+        .set(&format!("cluster.replicas={}", servers.len().max(1)))
+        .set(&format!("cluster.node={node}"))
+}
+
+/// Returns what a hub reports about its cluster.
+pub(crate) async fn cluster(hub: &Hub) -> Value {
+    hub.client().read("/hub").await["cluster"].clone()
+}
+
+/// Waits until a hub reports this of its cluster.
+pub(crate) async fn until_cluster(hub: &Hub, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    let began = Instant::now();
+    loop {
+        let found = cluster(hub).await;
+        if holds(&found) {
+            return found;
+        }
+        assert!(began.elapsed() < TAKEOVER, "not {what}: {found}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Waits until a hub is active.
+pub(crate) async fn until_active(hub: &Hub) {
+    until_cluster(hub, "active", |it| it["role"] == "active").await;
+}
+
+/// Waits until a hub follows the active hub `node`.
+pub(crate) async fn until_follows(hub: &Hub, node: &str) {
+    until_cluster(hub, "following", |it| {
+        it["role"] == "standby" && it["active"] == node && it["behind"] == 0
+    })
+    .await;
+}
+
+/// Starts two hubs, `a` active and `b` following.
+pub(crate) async fn pair(servers: &[Nats]) -> (Hub, Hub) {
+    let a = member("a", servers).start();
+    until_active(&a).await;
+    let b = member("b", servers).start();
+    until_follows(&b, "a").await;
+    (a, b)
+}
+
+/// A message to an inbox.
+pub(crate) fn message(to: &str, msg: &str) -> Value {
+    json!({ "from": "tester", "type": "message", "to": to, "msg": msg })
+}
+
+/// Publishes a message under a key until a hub accepts it; returns its number.
+pub(crate) async fn publish(hub: &Hub, key: &str, to: &str) -> u64 {
+    publish_by(&hub.client(), key, to).await
+}
+
+/// [`publish`] by a client whose hub may be restarted in between.
+pub(crate) async fn publish_by(client: &Client, key: &str, to: &str) -> u64 {
+    let began = Instant::now();
+    loop {
+        let post = client.post("/notify").header("Idempotency-Key", key);
+        let sent = post.json(&message(to, key)).try_send().await;
+        if let Ok(answer) = sent
+            && matches!(answer.status, 200 | 201)
+        {
+            return answer.json()["id"].as_u64().expect("a number");
+        }
+        assert!(began.elapsed() < TAKEOVER, "'{key}' was not accepted");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Pauses a hub, or continues it.
+pub(crate) fn pause(hub: &Hub, paused: bool) {
+    let pid = i32::try_from(hub.pid()).ok().and_then(Pid::from_raw);
+    let signal = if paused { Signal::STOP } else { Signal::CONT };
+    kill_process(pid.expect("a process id"), signal).expect("a signal");
+}
+
+/// Returns the texts of all notifications in a hub's own copy of the log, with their numbers.
+pub(crate) async fn stored(hub: &Hub) -> Vec<(u64, String)> {
+    let mut all = Vec::new();
+    let mut since = 0;
+    loop {
+        let page = hub
+            .client()
+            .read(&format!("/notifications?after={since}&limit=500"))
+            .await;
+        let items = page["notifications"].as_array().expect("a list").clone();
+        let Some(last) = items.last() else { return all };
+        since = last["id"].as_u64().expect("a number");
+        all.extend(items.iter().map(|it| {
+            let id = it["id"].as_u64().expect("a number");
+            (id, it["msg"].as_str().expect("a text").to_owned())
+        }));
+    }
+}
