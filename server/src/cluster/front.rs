@@ -152,11 +152,19 @@ async fn with_own_description(response: Response, parts: &Parts, next: Next) -> 
     let parsed: Option<(Value, Value)> = serde_json::from_slice(&body)
         .ok()
         .zip(serde_json::from_slice(&own).ok());
-    let Some((mut answer, mut own)) = parsed.filter(|(answer, _)| answer["hub"].is_object()) else {
+    let Some((answer, own)) = parsed.filter(|(answer, _)| answer["hub"].is_object()) else {
         return Response::from_parts(head, Body::from(body));
     };
+    Response::from_parts(head, Body::from(described_as(answer, own).to_string()))
+}
+
+/// Returns `answer` with the description of the hub in `own`. The position stays: `own` was made later, and the browser
+/// must not skip the records between the two.
+fn described_as(mut answer: Value, mut own: Value) -> Value {
+    let position = answer["hub"]["head"].take();
     answer["hub"] = own["hub"].take();
-    Response::from_parts(head, Body::from(answer.to_string()))
+    answer["hub"]["head"] = position;
+    answer
 }
 
 /// Marks an answer from this hub's own copy, which may be old.
@@ -188,4 +196,19 @@ async fn reach(cluster: &Cluster, position: Seq) -> Result<(), ApiError> {
         let detail = "this hub has not received that record yet";
         ApiError::new(Code::NoActiveHub, detail)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::described_as;
+
+    #[test]
+    fn the_position_is_that_of_the_answer_and_the_rest_that_of_this_hub() {
+        let answer = json!({ "hub": { "node": "a", "head": 7 }, "inboxes": ["w"] });
+        let own = json!({ "hub": { "node": "b", "head": 9 }, "inboxes": [] });
+        let expected = json!({ "hub": { "node": "b", "head": 7 }, "inboxes": ["w"] });
+        assert_eq!(described_as(answer, own), expected);
+    }
 }
