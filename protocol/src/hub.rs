@@ -46,6 +46,9 @@ pub struct ClusterInfo {
     /// Why this hub does not follow the others any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
+    /// What NATS has lost of the log; the hubs' copies still have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damage: Option<String>,
     /// The other hubs.
     pub nodes: Vec<NodeInfo>,
 }

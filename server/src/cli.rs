@@ -1,6 +1,6 @@
 //! The command line of `hubd`.
 //!
-//! It may use `config` and `maintain`.
+//! It may use `cluster`, `config` and `maintain`.
 
 use clap::Parser;
 
@@ -23,7 +23,19 @@ pub struct Args {
     /// Show every setting with where its value came from, and end
     #[arg(long)]
     pub print_config: bool,
-    /// The maintenance to do instead of running the hub.
+    /// The work to do instead of running the hub.
     #[command(subcommand)]
-    pub maintenance: Option<Maintenance>,
+    pub command: Option<Task>,
+}
+
+/// Work that `hubd` does instead of running the hub.
+#[derive(Debug, clap::Subcommand)]
+pub enum Task {
+    /// Work on the state directory.
+    #[command(flatten)]
+    Maintenance(Maintenance),
+    /// Share the log with the hubs of other machines, over NATS
+    #[cfg(feature = "jetstream")]
+    #[command(subcommand)]
+    Cluster(crate::cluster::commands::ClusterCommand),
 }

@@ -11,12 +11,15 @@
 //!   nodes       the beats of all hubs: role, head, and which calls they hold
 //!   front       requests of clients: answered here, or forwarded
 //!   calls       forwarded requests, answered by the active hub
+//!   retention   the base, and the end of the commits that it replaces
+//!   audit       looks for commits that NATS has lost
+//!   commands    `hubd cluster init`, `check`, `restore` and `leave`
 //! ```
 //!
 //! It may use `config`, `core`, `log/journal`, `hub`, `http/error`, `http/peer` and `http/request`.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use async_nats::Client;
 use async_nats::jetstream::Context;
@@ -27,11 +30,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::ClusterSettings;
 use crate::core::rejected::Rejected;
+use crate::core::sync;
 use crate::hub::Hub;
 use crate::log::journal::Journal as _;
 use crate::log::journal::jetstream::JetStreamJournal;
+use crate::log::journal::jetstream::base::BaseStore;
+use crate::log::journal::snapshot::Snapshots;
 
+mod audit;
 mod calls;
+pub mod commands;
 mod connection;
 mod follower;
 mod forward;
@@ -40,6 +48,7 @@ mod join;
 mod lead;
 mod lease;
 mod nodes;
+mod retention;
 mod wire;
 
 pub use join::{Joined, join};
@@ -78,17 +87,24 @@ struct ClusterInner {
     hurry: Notify,
     /// Notified when commits may have been missed.
     missed: Notify,
+    base: BaseStore,
+    snapshots: Snapshots,
+    /// What NATS has lost, as text.
+    damage: Mutex<Option<String>>,
 }
 
 impl Cluster {
     /// Puts a hub that has started into its cluster; [`Cluster::run`] does the work.
     pub fn new(joined: Joined, journal: Arc<JetStreamJournal>, hub: Hub) -> Self {
+        let base = joined.connection.base();
+        let connection = joined.connection;
         let cluster = Self(Arc::new(ClusterInner {
-            client: joined.client,
-            context: joined.context,
-            settings: joined.settings,
-            node: joined.node,
-            run: joined.run,
+            snapshots: Snapshots::new(&joined.snapshots, journal.epoch()),
+            client: connection.client,
+            context: connection.context,
+            settings: connection.settings,
+            node: connection.node,
+            run: connection.run,
             hub,
             journal,
             role: watch::Sender::new(Role::Standby),
@@ -97,6 +113,8 @@ impl Cluster {
             held: calls::HeldCalls::default(),
             hurry: Notify::new(),
             missed: Notify::new(),
+            base,
+            damage: Mutex::default(),
         }));
         let own = Arc::downgrade(&cluster.0);
         cluster.0.hub.set_active_hub(Box::new(move |command| {
@@ -122,6 +140,8 @@ impl Cluster {
             shutdown.run_until_cancelled(nodes::listen(self)),
             shutdown.run_until_cancelled(nodes::beat(self)),
             shutdown.run_until_cancelled(calls::serve(self, routes)),
+            shutdown.run_until_cancelled(retention::run(self)),
+            shutdown.run_until_cancelled(audit::run(self)),
         );
     }
 
@@ -132,7 +152,7 @@ impl Cluster {
         let leader = leader.ok().flatten();
         let head = inner.journal.head();
         let nodes: Vec<NodeInfo> = inner.nodes.list();
-        let newest = nodes.iter().map(|it| it.head).max().unwrap_or(0);
+        let newest = inner.nodes.newest_head();
         let live = |node: &str| {
             nodes
                 .iter()
@@ -148,6 +168,7 @@ impl Cluster {
             since: active.map(|(_, led)| led.at),
             behind: newest.saturating_sub(head),
             fault: inner.journal.fault(),
+            damage: sync::lock(&inner.damage).clone(),
             nodes,
         }
     }
@@ -173,7 +194,7 @@ impl Cluster {
     }
 
     fn open_calls(&self) -> std::sync::MutexGuard<'_, BTreeSet<CallId>> {
-        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.0.open)
     }
 
     /// Stops following for good, because the log in NATS and the copy differ.

@@ -7,6 +7,7 @@ pub mod filter;
 pub mod notification;
 pub mod record;
 pub mod rejected;
+pub mod report;
 pub mod secret;
 pub mod sync;
 pub mod time;

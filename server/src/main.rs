@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use hub_protocol::one_line;
-use hubd::cli::Args;
+use hubd::cli::{Args, Task};
 use hubd::config::Config;
 use rustix::fs::Mode;
 
@@ -57,8 +57,10 @@ fn run(args: Args) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    match args.maintenance {
-        Some(maintenance) => maintenance.run(&config.state_dir),
+    match args.command {
+        Some(Task::Maintenance(command)) => command.run(&config.state_dir),
+        #[cfg(feature = "jetstream")]
+        Some(Task::Cluster(command)) => command.run(&config),
         None => hubd::serve::serve(&config),
     }
 }

@@ -8,7 +8,9 @@ use std::time::Duration;
 use hub_harness::{Client, Hub};
 
 use super::nats::Nats;
-use super::support::{cluster, pair, pause, publish_by, stored, until_active, until_follows};
+use super::support::{
+    cluster, hubd, pair, pause, publish_by, setting, stored, until_active, until_follows,
+};
 
 /// A fault that ends before the next one begins.
 #[derive(Debug, Clone, Copy)]
@@ -16,22 +18,21 @@ enum Fault {
     KillActive,
     KillActiveBriefly,
     PauseActive,
+    StopActive,
     KillNats,
     PauseNats,
+    WipeNats,
 }
 
-const FAULTS: [Fault; 5] = [
+const FAULTS: [Fault; 7] = [
     Fault::KillActive,
     Fault::KillActiveBriefly,
     Fault::PauseActive,
+    Fault::StopActive,
     Fault::KillNats,
     Fault::PauseNats,
+    Fault::WipeNats,
 ];
-
-fn setting(name: &str, default: u64) -> u64 {
-    let text = std::env::var(name).ok();
-    text.map_or(default, |it| it.parse().expect("a number"))
-}
 
 /// Publishes numbered keys one after another until `done`; returns each with the number that its publisher was told.
 async fn publisher(
@@ -47,7 +48,7 @@ async fn publisher(
     acknowledged
 }
 
-async fn inflict(fault: Fault, hubs: &mut [Hub; 2], servers: &mut [Nats]) {
+async fn inflict(fault: Fault, hubs: &mut [Hub; 2], server: &mut Nats) {
     let a_leads = cluster(&hubs[0]).await["role"] == "active";
     let [a, b] = hubs;
     let (active, standby) = if a_leads { (a, &*b) } else { (b, &*a) };
@@ -66,15 +67,25 @@ async fn inflict(fault: Fault, hubs: &mut [Hub; 2], servers: &mut [Nats]) {
             until_active(standby).await;
             pause(active, false);
         }
+        Fault::StopActive => {
+            active.stop();
+            until_active(standby).await;
+            active.start_again();
+        }
         Fault::KillNats => {
-            servers[0].kill_9();
-            servers[0].start_again();
+            server.kill_9();
+            server.start_again();
         }
         Fault::PauseNats => {
-            servers[0].pause(true);
+            server.pause(true);
             // Longer than the timeout of one append.
             tokio::time::sleep(Duration::from_secs(3)).await;
-            servers[0].pause(false);
+            server.pause(false);
+        }
+        Fault::WipeNats => {
+            server.kill_9();
+            server.wipe();
+            server.start_again();
         }
     }
 }
@@ -82,8 +93,8 @@ async fn inflict(fault: Fault, hubs: &mut [Hub; 2], servers: &mut [Nats]) {
 #[tokio::test]
 async fn every_acknowledged_key_is_stored_once_in_order_and_on_all_hubs() {
     let mut seed = setting("HUB_CLUSTER_SEED", 7);
-    let rounds = setting("HUB_CLUSTER_ROUNDS", 5);
-    let mut servers = [Nats::start()];
+    let rounds = setting("HUB_CLUSTER_ROUNDS", 8);
+    let mut servers = Nats::start_three();
     let (a, b) = pair(&servers).await;
     let done = Arc::new(AtomicBool::new(false));
     let publishers = [
@@ -92,18 +103,15 @@ async fn every_acknowledged_key_is_stored_once_in_order_and_on_all_hubs() {
     ];
     let mut hubs = [a, b];
     for round in 0..rounds {
-        // The first round is drawn by the seed, and each fault has its turn.
         seed = seed
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        let drawn = if rounds > 5 {
-            seed >> 33
-        } else {
-            round + seed % 5
-        };
-        let fault = FAULTS[usize::try_from(drawn % 5).expect("below 5")];
-        println!("round {round}: {fault:?}");
-        inflict(fault, &mut hubs, &mut servers).await;
+        let drawn = usize::try_from(seed >> 40).expect("24 bits");
+        let turn = usize::try_from(round).expect("a small number");
+        let fault = FAULTS[(turn + drawn) % FAULTS.len()];
+        let server = drawn / FAULTS.len() % servers.len();
+        println!("round {round}: {fault:?} {server}");
+        inflict(fault, &mut hubs, &mut servers[server]).await;
         // The round ends when both hubs accept commits again.
         let (first, second) = (hubs[0].client(), hubs[1].client());
         publish_by(&first, &format!("end-a-{round}"), "end").await;
@@ -131,4 +139,21 @@ async fn every_acknowledged_key_is_stored_once_in_order_and_on_all_hubs() {
             "a key of {name} is lost, doubled, or out of order"
         );
     }
+    // The standby first, so that no hub takes over.
+    let [mut a, mut b] = hubs;
+    let (first, second) = if a_leads {
+        (&mut b, &mut a)
+    } else {
+        (&mut a, &mut b)
+    };
+    first.stop();
+    second.stop();
+    assert_eq!(fold(&a), fold(&b), "the folds differ");
+}
+
+/// Returns the hash of the fold of a hub that has stopped.
+fn fold(hub: &Hub) -> String {
+    let report = hubd(&hub.state_dir(), &[], &["doctor"]).expect("no problem");
+    let (_, hash) = report.rsplit_once(' ').expect("a hash");
+    hash.to_owned()
 }

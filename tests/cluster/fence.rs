@@ -1,12 +1,14 @@
-//! A commit is stored once, whatever happens to its acknowledgement.
+//! A commit is stored once, whatever happens to its acknowledgement. `HUB_CLUSTER_LOST_ACKS` is the number of lost ones for
+//! each kind of stream.
 
 use super::nats::Nats;
 use super::proxy::Proxy;
-use super::support::{member, publish, stored, until_active, until_follows};
+use super::support::{member, publish, setting, stored, until_active, until_follows};
 
 // The proxy must run while a hub is started.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_whose_acknowledgement_is_lost_is_stored_once() {
+    let rounds = setting("HUB_CLUSTER_LOST_ACKS", 20);
     for servers in [vec![Nats::start()], Nats::start_three()] {
         let proxy = Proxy::start(&servers[0].url()).await;
         let a = member("a", &servers)
@@ -15,12 +17,12 @@ async fn a_commit_whose_acknowledgement_is_lost_is_stored_once() {
         until_active(&a).await;
         let b = member("b", &servers).set("cluster.lead=false").start();
         let mut numbers = Vec::new();
-        for number in 0..10 {
+        for number in 0..rounds {
             proxy.lose_next();
             let key = format!("k{number}");
             numbers.push((publish(&a, &key, "w").await, key));
         }
-        assert_eq!(proxy.lost(), 10);
+        assert_eq!(u64::from(proxy.lost()), rounds);
         until_follows(&b, "a").await;
         assert_eq!(stored(&a).await, numbers);
         assert_eq!(stored(&b).await, numbers);

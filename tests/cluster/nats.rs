@@ -13,8 +13,8 @@ use tempfile::TempDir;
 pub(crate) struct Nats {
     dir: TempDir,
     port: u16,
-    /// The settings of its cluster of servers; empty for one on its own.
-    routes: String,
+    /// The settings of its cluster of servers, or of its security; empty for one on its own.
+    extra: String,
     child: Option<Child>,
 }
 
@@ -61,19 +61,41 @@ impl Nats {
         all
     }
 
-    fn new(port: u16, routes: String) -> Self {
+    /// Starts a server with TLS, and the users in `extra`.
+    pub(crate) fn start_secure(extra: &str) -> Self {
+        let mut nats = Self::new(0, extra.into());
+        nats.start_again();
+        nats
+    }
+
+    fn new(port: u16, extra: String) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         Self {
             dir,
             port,
-            routes,
+            extra,
             child: None,
         }
     }
 
     /// Returns the address for a hub's settings.
     pub(crate) fn url(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.port)
+        let scheme = if self.extra.contains("tls {") {
+            "tls"
+        } else {
+            "nats"
+        };
+        format!("{scheme}://127.0.0.1:{}", self.port)
+    }
+
+    /// Returns the directory of the log.
+    pub(crate) fn stream_dir(&self) -> PathBuf {
+        self.dir.path().join("store/jetstream/$G/streams/HUB_hub")
+    }
+
+    /// Deletes everything that the server, which must be stopped, has stored.
+    pub(crate) fn wipe(&self) {
+        std::fs::remove_dir_all(self.dir.path().join("store")).expect("a directory");
     }
 
     /// Starts the server again, on the same port.
@@ -110,7 +132,7 @@ impl Nats {
              jetstream {{ store_dir: \"{}\", sync_interval: always }}\n{}",
             ports.display(),
             self.dir.path().join("store").display(),
-            self.routes,
+            self.extra,
         );
         let path = self.dir.path().join("nats.conf");
         std::fs::write(&path, config).expect("a file");

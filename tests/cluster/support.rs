@@ -1,5 +1,7 @@
 //! Hubs of one cluster.
 
+use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use hub_harness::{Client, Hub, HubBuilder};
@@ -13,12 +15,37 @@ pub(crate) const TAKEOVER: Duration = Duration::from_secs(60);
 
 /// Returns a builder of the hub `node` in the cluster on these servers.
 pub(crate) fn member(node: &str, servers: &[Nats]) -> HubBuilder {
+    let set = |hub: HubBuilder, setting: &String| hub.set(setting);
+    settings(node, servers).iter().fold(Hub::builder(), set)
+}
+
+/// Runs `hubd` with a command, as the hub `node` in the state directory `dir`; returns its output if it succeeds, else the
+/// error.
+pub(crate) fn hubd(dir: &Path, settings: &[String], command: &[&str]) -> Result<String, String> {
+    let mut hubd = Command::new(env!("CARGO_BIN_EXE_hubd"));
+    hubd.arg("--state-dir").arg(dir).env("HOME", dir);
+    for setting in settings {
+        hubd.args(["--set", setting]);
+    }
+    let output = hubd.args(command).output().expect("hubd can be started");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    if output.status.success() {
+        Ok(out)
+    } else {
+        Err(out + &err)
+    }
+}
+
+/// Returns the settings of the hub `node` in the cluster on these servers.
+pub(crate) fn settings(node: &str, servers: &[Nats]) -> Vec<String> {
     let urls: Vec<String> = servers.iter().map(Nats::url).collect();
-    Hub::builder()
-        .set("journal=jetstream")
-        .set(&format!("cluster.urls={urls:?}"))
-        .set(&format!("cluster.replicas={}", servers.len().max(1)))
-        .set(&format!("cluster.node={node}"))
+    vec![
+        "journal=jetstream".to_owned(),
+        format!("cluster.urls={urls:?}"),
+        format!("cluster.replicas={}", servers.len().max(1)),
+        format!("cluster.node={node}"),
+    ]
 }
 
 /// Returns what a hub reports about its cluster.
@@ -111,4 +138,10 @@ pub(crate) async fn stored(hub: &Hub) -> Vec<(u64, String)> {
             (id, it["msg"].as_str().expect("a text").to_owned())
         }));
     }
+}
+
+/// Returns the value of a variable of the environment.
+pub(crate) fn setting(name: &str, default: u64) -> u64 {
+    let text = std::env::var(name).ok();
+    text.map_or(default, |it| it.parse().expect("a number"))
 }

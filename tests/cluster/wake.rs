@@ -58,6 +58,25 @@ async fn numbers_and_cursors_are_the_same_on_all_hubs() {
 }
 
 #[tokio::test]
+async fn a_reader_that_changes_its_hub_200_times_misses_nothing_and_repeats_nothing() {
+    let servers = [Nats::start()];
+    let (a, b) = pair(&servers).await;
+    let hubs = [a, b];
+    let mut ids = Vec::new();
+    for number in 0..200 {
+        ids.push(publish(&hubs[number % 2], &format!("k{number}"), "w").await);
+    }
+    let mut cursor = "0".to_owned();
+    for (number, id) in ids.into_iter().enumerate() {
+        let reader = hubs[(number + 1) % 2].client();
+        let mut stream = reader.events(&format!("?since={cursor}")).await;
+        let event = stream.next_of("notification").await;
+        assert_eq!(event.data["id"], id);
+        cursor = event.id;
+    }
+}
+
+#[tokio::test]
 async fn a_notification_in_the_spool_of_a_standby_reaches_the_log() {
     let servers = [Nats::start()];
     let (a, b) = pair(&servers).await;

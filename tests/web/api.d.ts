@@ -473,6 +473,7 @@ export interface Schemas {
         since?: string;
         behind: number;
         fault?: string;
+        damage?: string;
         nodes: Schemas["ClusterNode"][];
     };
     ClusterNode: {

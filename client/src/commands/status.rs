@@ -103,10 +103,15 @@ fn describe_cluster(cluster: &ClusterInfo) -> String {
     }];
     let (node, role, behind) = (&cluster.node, &cluster.role, cluster.behind);
     parts.push(format!("{node} (here) {role}, {behind} behind"));
+    let newest = cluster.nodes.iter().map(|it| it.head).max().unwrap_or(0);
     let others = cluster.nodes.iter();
-    parts.extend(others.map(|it| format!("{} {}", it.node, it.role)));
-    let fault = cluster.fault.iter();
-    parts.extend(fault.map(|it| format!("stopped: {it}")));
+    parts.extend(others.map(|it| match (it.role.as_str(), newest - it.head) {
+        ("silent", _) => format!("{} silent since {}", it.node, it.seen_at),
+        (role, 0) => format!("{} {role}", it.node),
+        (role, behind) => format!("{} {role}, {behind} behind", it.node),
+    }));
+    parts.extend(cluster.fault.iter().map(|it| format!("stopped: {it}")));
+    parts.extend(cluster.damage.clone());
     parts.join("; ")
 }
 

@@ -1,6 +1,7 @@
 //! The connection to NATS: beyond this machine only with TLS, and with credentials that no other user can read.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
@@ -15,8 +16,14 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// A dead connection is noticed after two of these.
 const PING: Duration = Duration::from_secs(5);
 
-/// Connects to the servers of a cluster. Returns at once; the client connects and reconnects in the background.
-pub(super) async fn connect(settings: &ClusterSettings, node: &str) -> anyhow::Result<Client> {
+/// Connects to the servers of a cluster. Returns at once; the client connects and reconnects in the background, and reports
+/// events to `report`.
+pub(super) async fn connect(
+    settings: &ClusterSettings,
+    node: &str,
+    report: impl Fn(&Event) + Send + Sync + 'static,
+) -> anyhow::Result<Client> {
+    let report = Arc::new(report);
     let servers = servers(&settings.urls)?;
     let mut options = ConnectOptions::new()
         .name(format!("hubd {node}"))
@@ -31,7 +38,10 @@ pub(super) async fn connect(settings: &ClusterSettings, node: &str) -> anyhow::R
         // Only the servers in the settings were checked.
         .ignore_discovered_servers()
         .retry_on_initial_connect()
-        .event_callback(|event| async move { log(&event) });
+        .event_callback(move |event| {
+            let report = Arc::clone(&report);
+            async move { report(&event) }
+        });
     if !settings.ca.as_os_str().is_empty() {
         options = options.add_root_certificates(settings.ca.clone());
     }
@@ -44,7 +54,8 @@ pub(super) async fn connect(settings: &ClusterSettings, node: &str) -> anyhow::R
         .context("cannot connect to NATS")
 }
 
-fn log(event: &Event) {
+/// Logs an event of the connection.
+pub(super) fn log(event: &Event) {
     match event {
         Event::Connected => tracing::info!("connected to NATS"),
         event => tracing::warn!(%event, "NATS"),

@@ -6,7 +6,7 @@ use async_nats::{Message, Subscriber};
 use futures_util::{FutureExt as _, StreamExt as _};
 
 use super::Cluster;
-use crate::log::journal::jetstream::shared_log::{SharedLogError, position_of};
+use crate::log::journal::jetstream::shared_log::{SharedLogError, commit_of};
 use crate::log::journal::{Journal as _, JournalError, SharedCommit};
 
 /// The pause after an error.
@@ -84,11 +84,7 @@ async fn take(
         return Ok(());
     }
     let position = cluster.0.journal.position().borrow().unwrap_or(0);
-    let commits = messages.into_iter().filter_map(|message| {
-        let position = position_of(&message)?;
-        let frame = message.payload;
-        Some(SharedCommit { position, frame })
-    });
+    let commits = messages.into_iter().filter_map(commit_of);
     let commits: Vec<SharedCommit> = commits.filter(|it| it.position > position).collect();
     let next = position + 1;
     if commits

@@ -129,10 +129,8 @@ enum Sent {
 /// Sends the call `id` to the active hub, and waits for its answer as long as that hub works on it.
 async fn send(cluster: &Cluster, id: CallId, message: Bytes) -> Sent {
     let inner = &*cluster.0;
-    let leader = inner
-        .hub
-        .read(|state, _| state.leader().map(|(term, _)| *term));
-    let Ok(Some(term)) = leader else {
+    let leader = inner.hub.read(|state, _| state.leader().cloned());
+    let Ok(Some((term, active))) = leader else {
         return Sent::Refused;
     };
     let subject = cluster.subject(&format!("call.{term}.{}", inner.node));
@@ -159,7 +157,9 @@ async fn send(cluster: &Cluster, id: CallId, message: Bytes) -> Sent {
             }
             Ok(None) => return Sent::Lost,
             Err(_) => {
-                let beat = inner.nodes.holder_beat(&inner.node, &call.id);
+                let beat = inner
+                    .nodes
+                    .holder_beat(&active.node, (&inner.node, &call.id));
                 alive = beat.map_or(alive, |it| it.max(alive));
                 if alive.elapsed() > PATIENCE {
                     return Sent::Lost;

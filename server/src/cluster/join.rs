@@ -1,6 +1,7 @@
 //! The start of a hub in a cluster. At its first start it learns the epoch of the log and the secret that signs leases, and
-//! keeps both beside its copy; later it starts without NATS.
+//! keeps both beside its copy; later it starts without NATS. A copy that the stream does not continue any more is made anew.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,13 +18,29 @@ use crate::config::state_dir::{CLUSTER_MARKER, StateDir, read_private};
 use crate::config::{ClusterSettings, Config};
 use crate::core::durable;
 use crate::core::secret::hex;
+use crate::log::journal::Journal as _;
+use crate::log::journal::disk::DiskJournal;
+use crate::log::journal::jetstream::base::{self, BaseStore};
 use crate::log::journal::jetstream::{MAX_MESSAGE, SharedLog, SharedLogError};
+use crate::log::journal::sled::{DirLock, Files, Options};
 
 /// How long a first start waits for NATS, and the pause between two attempts.
 const ATTEMPTS: u32 = 60;
 const PAUSE: Duration = Duration::from_millis(500);
 /// The time in which NATS must answer.
 const TIMEOUT: Duration = Duration::from_secs(2);
+/// The key of the secret.
+const SECRET: &str = "secret";
+
+/// A connection to the NATS servers of a cluster.
+pub(super) struct ClusterConnection {
+    pub(super) client: Client,
+    pub(super) context: Context,
+    pub(super) settings: ClusterSettings,
+    pub(super) node: String,
+    pub(super) run: String,
+    pub(super) shared: Arc<SharedLog>,
+}
 
 /// A hub's connection to its cluster, before it starts.
 pub struct Joined {
@@ -33,78 +50,128 @@ pub struct Joined {
     pub epoch: Epoch,
     /// The secret with which all hubs sign leases.
     pub secret: String,
-    pub(super) client: Client,
-    pub(super) context: Context,
-    pub(super) settings: ClusterSettings,
-    pub(super) node: String,
-    pub(super) run: String,
+    pub(super) connection: ClusterConnection,
+    /// The directory of the snapshots.
+    pub(super) snapshots: PathBuf,
 }
 
 /// The content of [`CLUSTER_MARKER`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Membership {
+pub(super) struct Membership {
     cluster: String,
-    epoch: Epoch,
+    pub(super) epoch: Epoch,
     secret: String,
 }
 
-/// Connects a hub to its cluster. Must run inside the async runtime.
-pub async fn join(config: &Config, dir: &StateDir) -> anyhow::Result<Joined> {
-    let settings = config.cluster.clone();
+impl Membership {
+    /// Reads the membership of a state directory; `None` if it belongs to no cluster.
+    pub(super) fn load(dir: &Path, cluster: &str) -> anyhow::Result<Option<Self>> {
+        let path = dir.join(CLUSTER_MARKER);
+        let Some(text) = read_private(&path)? else {
+            return Ok(None);
+        };
+        let found: Self =
+            serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+        ensure!(
+            found.cluster == cluster,
+            "this state directory belongs to the cluster '{}', and cluster.name is '{cluster}'",
+            found.cluster
+        );
+        Ok(Some(found))
+    }
+
+    pub(super) fn save(&self, dir: &Path) -> anyhow::Result<()> {
+        let bytes = serde_json::to_vec(self)?;
+        Ok(durable::replace(&dir.join(CLUSTER_MARKER), &[&bytes])?)
+    }
+}
+
+/// Begins to connect to the NATS servers; does not wait for them.
+pub(super) async fn connect(settings: ClusterSettings) -> anyhow::Result<ClusterConnection> {
     let node = node_name(&settings)?;
     check_name("cluster.name", &settings.name)?;
-    let client = connection::connect(&settings, &node).await?;
+    let client = connection::connect(&settings, &node, connection::log).await?;
     let context = ContextBuilder::new()
         .timeout(TIMEOUT)
         .ack_timeout(TIMEOUT)
         .build(client.clone());
     let run = random_hex()?;
-    let shared = Arc::new(SharedLog::new(context.clone(), &settings.name, &run));
-    let path = dir.path().join(CLUSTER_MARKER);
-    let membership = if let Some(text) = read_private(&path)? {
-        serde_json::from_str(&text).with_context(|| path.display().to_string())?
-    } else {
-        ensure!(
-            !dir.path().join("epoch").exists(),
-            "{} has a log of its own, which cannot join a cluster yet: use an empty --state-dir",
-            dir.path().display()
-        );
-        let membership = begin(&client, &context, &shared, &settings).await?;
-        durable::replace(&path, &[&serde_json::to_vec(&membership)?])?;
-        membership
-    };
-    let Membership {
-        cluster,
-        epoch,
-        secret,
-    } = membership;
-    ensure!(
-        cluster == settings.name,
-        "this state directory belongs to the cluster '{cluster}', and cluster.name is '{}'",
-        settings.name
-    );
-    Ok(Joined {
-        shared,
-        epoch,
-        secret,
+    let shared = SharedLog::new(context.clone(), &settings.name, &node, &run);
+    Ok(ClusterConnection {
         client,
         context,
         settings,
         node,
         run,
+        shared: Arc::new(shared),
     })
 }
 
+/// Connects a hub to its cluster. Must run inside the async runtime.
+pub async fn join(config: &Config, dir: &StateDir) -> anyhow::Result<Joined> {
+    let connection = connect(config.cluster.clone()).await?;
+    let dir = dir.path();
+    let membership = if let Some(found) = Membership::load(dir, &connection.settings.name)? {
+        found
+    } else {
+        ensure!(
+            !dir.join("epoch").exists(),
+            "{} has a log of its own: move it into the cluster with `hubd cluster init`, or use an empty --state-dir",
+            dir.display()
+        );
+        let membership = begin(&connection).await?;
+        membership.save(dir)?;
+        membership
+    };
+    let Membership { epoch, secret, .. } = membership;
+    if let Err(error) = copy_anew(&connection, dir, epoch).await {
+        match error.downcast_ref::<SharedLogError>() {
+            Some(fault) if !fault.is_lasting() => tracing::warn!(%error, "NATS was not asked"),
+            _ => return Err(error),
+        }
+    }
+    Ok(Joined {
+        shared: Arc::clone(&connection.shared),
+        epoch,
+        secret,
+        connection,
+        snapshots: Files::new(dir).snapshots(),
+    })
+}
+
+/// Copies the log from the base if this directory has none, or one that the stream does not continue any more.
+async fn copy_anew(connection: &ClusterConnection, dir: &Path, epoch: Epoch) -> anyhow::Result<()> {
+    let ClusterConnection { shared, .. } = connection;
+    if shared.state().await?.first_sequence <= 1 {
+        return Ok(());
+    }
+    if !Files::new(dir).are_missing() {
+        let journal = DiskJournal::open(dir, Options::default())?;
+        let place = shared.place_of(&journal).await;
+        journal.close()?;
+        if !matches!(place, Err(SharedLogError::TooOld(_))) {
+            return Ok(());
+        }
+    }
+    let lock = DirLock::take(dir)?;
+    tracing::info!("copying the log from NATS");
+    let copied = base::copy(&lock, (shared, &connection.base()), epoch).await;
+    copied.context("the log could not be copied from NATS")
+}
+
+impl ClusterConnection {
+    /// The store of the base.
+    pub(super) fn base(&self) -> BaseStore {
+        let replicas = self.settings.replicas.get() as usize;
+        BaseStore::new(self.context.clone(), &self.settings.name, replicas)
+    }
+}
+
 /// Learns the epoch and the secret of the cluster; makes its stream and its keys if this hub is the first.
-async fn begin(
-    client: &Client,
-    context: &Context,
-    shared: &SharedLog,
-    settings: &ClusterSettings,
-) -> anyhow::Result<Membership> {
+async fn begin(connection: &ClusterConnection) -> anyhow::Result<Membership> {
     let mut last = None;
     for _ in 0..ATTEMPTS {
-        match try_begin(client, context, shared, settings).await {
+        match try_begin(connection).await {
             Ok(membership) => return Ok(membership),
             Err(error) => match error.downcast_ref::<SharedLogError>() {
                 Some(fault) if fault.is_lasting() => return Err(error),
@@ -117,25 +184,38 @@ async fn begin(
     Err(last.context("a first start needs NATS with JetStream"))
 }
 
-async fn try_begin(
-    client: &Client,
-    context: &Context,
-    shared: &SharedLog,
-    settings: &ClusterSettings,
-) -> anyhow::Result<Membership> {
-    let replicas = settings.replicas.get() as usize;
+async fn try_begin(connection: &ClusterConnection) -> anyhow::Result<Membership> {
+    let ClusterConnection {
+        shared, settings, ..
+    } = connection;
     let epoch = match shared.epoch().await {
         Err(SharedLogError::Missing(_)) => {
+            let replicas = settings.replicas.get() as usize;
             shared.create(Epoch(getrandom::u64()?), replicas).await?;
             shared.epoch().await?
         }
         found => found?,
     };
+    enlist(connection, epoch).await
+}
+
+/// Makes the keys and the secret of a cluster whose stream exists, if they are missing.
+pub(super) async fn enlist(
+    connection: &ClusterConnection,
+    epoch: Epoch,
+) -> anyhow::Result<Membership> {
+    let ClusterConnection {
+        client,
+        context,
+        settings,
+        ..
+    } = connection;
     let limit = client.server_info().max_payload;
     ensure!(
         limit >= MAX_MESSAGE,
         "NATS accepts messages of {limit} bytes: set max_payload: 8MB in its configuration"
     );
+    let replicas = settings.replicas.get() as usize;
     let keys = lease::keys(context, &settings.name, replicas).await?;
     let secret = secret(&keys).await?;
     Ok(Membership {
@@ -147,14 +227,15 @@ async fn try_begin(
 
 /// Returns the secret of the cluster; the first hub makes it.
 async fn secret(keys: &kv::Store) -> anyhow::Result<String> {
+    if let Some(found) = keys.get(SECRET).await? {
+        return Ok(String::from_utf8(found.to_vec())?);
+    }
     let new = random_hex()? + &random_hex()?;
-    match keys.create("secret", Bytes::from(new.clone())).await {
+    match keys.create(SECRET, Bytes::from(new.clone())).await {
         Ok(_) => Ok(new),
         Err(error) if error.kind() == kv::CreateErrorKind::AlreadyExists => {
-            let found = keys
-                .get("secret")
-                .await?
-                .context("the cluster has no secret")?;
+            let found = keys.get(SECRET).await?;
+            let found = found.context("the cluster has no secret")?;
             Ok(String::from_utf8(found.to_vec())?)
         }
         Err(error) => Err(error.into()),

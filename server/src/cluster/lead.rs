@@ -180,19 +180,17 @@ impl Leader {
         Ok(())
     }
 
-    /// Hands over at a clean stop.
+    /// Hands over at a clean stop, and tells the other hubs that this one leaves.
     async fn resign(&mut self, cluster: &Cluster) {
-        if !cluster.is_active() {
-            return;
+        if cluster.is_active() {
+            step_down(cluster).await;
+            if let Some(keys) = self.keys.clone()
+                && let Err(error) = self.release(cluster, &keys).await
+            {
+                tracing::warn!(%error, "the lease could not be given up: another hub takes over in 10 s");
+            }
         }
-        step_down(cluster).await;
-        let Some(keys) = self.keys.clone() else {
-            return;
-        };
-        if let Err(error) = self.release(cluster, &keys).await {
-            tracing::warn!(%error, "the lease could not be given up: another hub takes over in 10 s");
-        }
-        super::nodes::beat_once(cluster, "leaving").await;
+        super::nodes::beat_once(cluster, super::nodes::LEAVING).await;
         let _ = cluster.0.client.flush().await;
     }
 }
@@ -208,7 +206,9 @@ async fn lead(cluster: &Cluster, previous: &Leadership) -> anyhow::Result<u64> {
     let (position, head) = (*position.borrow(), inner.journal.head());
     if position > Some(last) || head < previous.head {
         let head = head.max(previous.head);
-        let reason = format!("the stream ends before record {head}: NATS lost its end");
+        let reason = format!(
+            "the stream ends before record {head}: NATS lost its end; see `hubd cluster restore --help`"
+        );
         cluster.fail(&reason);
         bail!(reason);
     }

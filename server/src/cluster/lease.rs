@@ -1,13 +1,15 @@
 //! The lease: the key in NATS that the active hub renews, so that the others notice when it stops.
 
 use async_nats::jetstream::Context;
-use async_nats::jetstream::kv::{self, Store, UpdateErrorKind};
+pub(super) use async_nats::jetstream::kv::Store;
+use async_nats::jetstream::kv::{self, UpdateErrorKind};
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use hub_protocol::{Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 
 use super::Cluster;
+use super::join::ClusterConnection;
 use crate::core::secret::hex;
 
 const KEY: &str = "active";
@@ -91,16 +93,32 @@ pub(super) async fn write(
 /// Registers the node name for this machine. Returns `false` if another machine has it, because the hubs of two machines
 /// with one name would end each other's sessions.
 pub(super) async fn claim_name(cluster: &Cluster, keys: &Store) -> anyhow::Result<bool> {
-    let Ok(machine) = std::fs::read_to_string("/etc/machine-id") else {
+    let inner = &*cluster.0;
+    let Some(own) = machine(&inner.settings.name) else {
         return Ok(true);
     };
-    // The machine's id is private, so only its hash is shared.
-    let digest = sha2::Sha256::digest(format!("hub {} {machine}", cluster.0.settings.name));
-    let own = hex(&digest);
-    let key = format!("node.{}", cluster.0.node);
+    let key = format!("node.{}", inner.node);
     if keys.create(&key, own.clone().into()).await.is_ok() {
         return Ok(true);
     }
     let found = keys.get(&key).await?;
     Ok(found.is_none_or(|it| it == own.as_bytes()))
+}
+
+/// Whether no other machine has registered the node name.
+pub(super) async fn is_own_name(
+    connection: &ClusterConnection,
+    keys: &Store,
+) -> anyhow::Result<bool> {
+    let found = keys.get(&format!("node.{}", connection.node)).await?;
+    let own = machine(&connection.settings.name);
+    Ok(found
+        .zip(own)
+        .is_none_or(|(found, own)| found == own.as_bytes()))
+}
+
+/// Returns a hash of the machine's id, which is private itself.
+fn machine(cluster: &str) -> Option<String> {
+    let id = std::fs::read_to_string("/etc/machine-id").ok()?;
+    Some(hex(&sha2::Sha256::digest(format!("hub {cluster} {id}"))))
 }

@@ -17,7 +17,7 @@ const PERIOD: Duration = Duration::from_secs(2);
 /// After this silence, a hub counts as gone.
 pub(super) const SILENCE: Duration = Duration::from_secs(8);
 /// The role in the last beat of a hub that stops.
-const LEAVING: &str = "leaving";
+pub(super) const LEAVING: &str = "leaving";
 /// A hub that was silent for this long is not listed any more.
 const FORGET: Duration = Duration::from_secs(24 * 3600);
 
@@ -62,21 +62,29 @@ impl Nodes {
         nodes.collect()
     }
 
-    /// Returns the highest head of another hub.
+    /// Returns the highest head of another hub that lives.
     pub(super) fn newest_head(&self) -> Seq {
         let table = self.table();
-        table.values().map(|(beat, _)| beat.head).max().unwrap_or(0)
+        let live = table
+            .values()
+            .filter(|(_, heard)| heard.elapsed() < SILENCE);
+        live.map(|(beat, _)| beat.head).max().unwrap_or(0)
     }
 
-    /// Whether a hub worked on this call at its last beat, and when that beat arrived.
-    pub(super) fn holder_beat(&self, node: &str, id: &CallId) -> Option<Instant> {
+    /// Returns the lowest head of the hubs that run, or were silent for less than a day; `None` if there are none. A hub
+    /// that was stopped can copy the log anew at its start.
+    pub(super) fn oldest_head(&self) -> Option<Seq> {
         let table = self.table();
-        let holds = |beat: &Beat| beat.held.iter().any(|(of, held)| of == node && held == id);
-        let heard = table
-            .values()
-            .filter(|(beat, _)| holds(beat))
-            .map(|(_, heard)| *heard);
-        heard.max()
+        let running = table.values().filter(|(beat, _)| beat.role != LEAVING);
+        running.map(|(beat, _)| beat.head).min()
+    }
+
+    /// Returns when the last beat of the hub `active` arrived, if that hub then worked on this call.
+    pub(super) fn holder_beat(&self, active: &str, (node, id): (&str, &CallId)) -> Option<Instant> {
+        let table = self.table();
+        let (beat, heard) = table.get(active)?;
+        let holds = beat.held.iter().any(|(of, held)| of == node && held == id);
+        holds.then_some(*heard)
     }
 
     fn note(&self, node: String, beat: Beat) -> Option<Beat> {

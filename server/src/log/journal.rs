@@ -109,6 +109,8 @@ pub enum Health {
 pub struct SharedCommit {
     /// Its position among all commits, from 1.
     pub position: u64,
+    /// The hub that appended it.
+    pub publisher: String,
     /// Its entries, in the form of `disk/frame.rs`.
     pub frame: Bytes,
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::{bar, hash};
 use crate::config::state_dir::{StateDirError, stored_token};
+use crate::core::report::Report;
 use crate::log::archive::recover;
 use crate::log::journal::disk::DiskJournal;
 use crate::log::journal::epoch::EpochFile;
@@ -14,27 +15,10 @@ use crate::log::journal::sled::{Files, OpenError, Options, free_bytes};
 use crate::log::journal::snapshot::{self, Snapshots};
 use crate::log::journal::{Journal, JournalError};
 
-/// The findings, printed one by one, and the number of problems.
-struct Report<'a, W> {
-    out: &'a mut W,
-    problems: usize,
-}
-
-impl<W: Write> Report<'_, W> {
-    fn fine(&mut self, what: &str) -> io::Result<()> {
-        writeln!(self.out, "ok       {what}")
-    }
-
-    fn problem(&mut self, what: &str, todo: &str) -> io::Result<()> {
-        self.problems += 1;
-        writeln!(self.out, "PROBLEM  {what}\n         {todo}")
-    }
-}
-
 /// Checks everything in `state_dir`. Fails if there are problems.
 pub(super) fn doctor(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()> {
     let files = Files::new(state_dir);
-    let mut report = Report { out, problems: 0 };
+    let mut report = Report::new(out);
     if files.root.exists() {
         permissions(&files, &mut report)?;
         token(&files, &mut report)?;
@@ -52,11 +36,7 @@ pub(super) fn doctor(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<(
         let missing = format!("{} does not exist", state_dir.display());
         report.problem(&missing, "start hubd once, or pass --state-dir")?;
     }
-    match report.problems {
-        0 => Ok(()),
-        1 => anyhow::bail!("1 problem"),
-        many => anyhow::bail!("{many} problems"),
-    }
+    report.end()
 }
 
 fn permissions(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {

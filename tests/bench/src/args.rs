@@ -20,6 +20,9 @@ Only some rows, or a quick look:
 How much of a difference is noise (REF against itself):
   cargo run --release -p hub-bench -- --subject axum --only publish
 
+Two hubs on three nats-servers (tests/run installs nats-server); JS1 is a bare publisher of NATS:
+  cargo run --release -p hub-bench -- --only cluster
+
 Against another build of the hub:
   cargo run --release -p hub-bench -- --reference before --before ../older/target/release/hubd
 
@@ -102,6 +105,8 @@ pub(crate) enum Part {
     Waiters,
     /// Publishing while ten dashboards reload the list of 2,000 sessions, against publishing alone.
     Dashboards,
+    /// Two hubs on three nats-servers; only when named.
+    Cluster,
     /// A million stored against none; only when named, it takes minutes.
     Million,
 }
@@ -119,7 +124,7 @@ impl Args {
     /// Whether a part is asked for.
     pub(crate) fn wants(&self, part: Part) -> bool {
         if self.only.is_empty() {
-            part != Part::Million
+            !matches!(part, Part::Cluster | Part::Million)
         } else {
             self.only.contains(&part)
         }

@@ -4,6 +4,7 @@ mod args;
 mod axum_ref;
 mod bench;
 mod body;
+mod cluster;
 mod dashboards;
 mod fanout;
 mod http;
@@ -13,6 +14,7 @@ mod long_poll;
 mod machine;
 mod memory;
 mod million;
+mod nats;
 mod process;
 mod progress;
 mod publish;
@@ -43,7 +45,7 @@ use table::Row;
 type Measurement = fn(&Bench) -> Result<Vec<Row>>;
 
 /// Every group of rows, in the order of the table.
-const PARTS: [(Part, Measurement); 9] = [
+const PARTS: [(Part, Measurement); 10] = [
     (Part::Publish, publish::rows),
     (Part::Wake, wake::rows),
     (Part::Fanout, fanout::rows),
@@ -52,6 +54,7 @@ const PARTS: [(Part, Measurement); 9] = [
     (Part::Process, process::rows),
     (Part::Waiters, idle_waiters::rows),
     (Part::Dashboards, dashboards::rows),
+    (Part::Cluster, cluster::rows),
     (Part::Million, million::rows),
 ];
 

@@ -240,7 +240,7 @@ impl Server {
         Ok(())
     }
 
-    fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         // Killing fails if the server has ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,6 +1,6 @@
 //! Checks whether the hub answers, belongs to this user, and fits this client.
 
-use hub_protocol::{Hello, Timestamp};
+use hub_protocol::{ClusterInfo, Hello, Timestamp};
 
 use super::finding::Finding;
 use crate::error::Error;
@@ -44,6 +44,8 @@ pub(super) async fn check(context: &Context) -> (Vec<Finding>, Option<Hub>) {
     let date = answer.headers().get("date").and_then(|it| it.to_str().ok());
     found.extend(date.and_then(clock));
     found.push(version(&hub).await);
+    let about = hub.about(PATIENCE).await.ok();
+    found.extend(about.and_then(|it| it.cluster).map(|it| cluster(&it)));
     if !hub.is_remote() {
         found.extend(tcp(context, &hub).await);
     }
@@ -80,6 +82,19 @@ async fn version(hub: &Hub) -> Finding {
             "install the same version of both, then: hubctl down && hubctl up",
         ),
         Err(error) => Finding::problem(error.to_string(), "restart it: hubctl down && hubctl up"),
+    }
+}
+
+/// Reports whether the hubs of a cluster work together.
+fn cluster(cluster: &ClusterInfo) -> Finding {
+    let lost = cluster.fault.as_ref().or(cluster.damage.as_ref());
+    match (lost, &cluster.active) {
+        (Some(lost), _) => Finding::problem(lost, "hubd cluster check"),
+        (None, None) => Finding::problem("no hub of the cluster is active", "hubd cluster check"),
+        (None, Some(active)) => Finding::ok(format!(
+            "in the cluster, {active} is active; this hub is {} behind",
+            cluster.behind
+        )),
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use hub_protocol::{Epoch, Seq};
 use tokio::runtime::Handle;
@@ -15,12 +15,18 @@ use tokio::sync::watch;
 
 use super::disk::{DiskJournal, frame};
 use super::{Entry, Health, Journal, JournalError, LostRange, SharedCommit};
+use crate::core::sync;
 use crate::core::time::boot_millis;
 
 mod append;
+pub mod base;
 pub mod shared_log;
+mod upload;
+mod verify;
 
-pub use shared_log::{SharedLog, SharedLogError};
+pub use shared_log::{Place, SharedLog, SharedLogError};
+pub use upload::UploadError;
+pub use verify::LogEnd;
 
 /// The bytes of entries at which a commit ends: a larger message delays the next ones more than it saves.
 const COMMIT_BYTES: usize = 1 << 20;
@@ -36,6 +42,8 @@ pub struct JetStreamJournal {
     runtime: Handle,
     /// The position in the stream at which the copy ends; `None` until it is known.
     position: watch::Sender<Option<u64>>,
+    /// The hub that appended the last commit of the copy; `None` until it is known.
+    publisher: Mutex<Option<String>>,
     /// Whether this hub is the active one, as far as it knows.
     leads: AtomicBool,
     /// Until when no other hub can be active, by [`boot_millis`].
@@ -52,6 +60,7 @@ impl JetStreamJournal {
             shared,
             runtime,
             position: watch::Sender::new(None),
+            publisher: Mutex::default(),
             leads: AtomicBool::new(false),
             sure_until: AtomicI64::new(0),
             fault: OnceLock::new(),
@@ -60,15 +69,28 @@ impl JetStreamJournal {
 
     /// Finds the position at which the copy ends. Fails if the stream does not contain the copy.
     pub async fn locate(&self) -> Result<(), SharedLogError> {
-        let (head, chain) = self.copy.end();
-        let position = self.shared.locate(self.copy.epoch(), head, chain).await?;
+        let place = self.shared.place_of(&self.copy).await?;
         // An append or a followed commit may have moved it since.
         self.position.send_if_modified(|known| {
             let unknown = known.is_none();
-            *known = known.or(Some(position));
+            if unknown {
+                *known = Some(place.position);
+                *sync::lock(&self.publisher) = place.publisher;
+            }
             unknown
         });
         Ok(())
+    }
+
+    /// Returns the end of the copy, by which the next commit is checked.
+    fn end(&self) -> LogEnd {
+        let (head, chain) = self.copy.end();
+        LogEnd {
+            epoch: self.copy.epoch(),
+            head,
+            chain,
+            publisher: sync::lock(&self.publisher).clone(),
+        }
     }
 
     /// Returns the position in the stream at which the copy ends, and its changes.
@@ -136,8 +158,10 @@ impl Journal for JetStreamJournal {
         if frame.len() + HEADERS > MAX_MESSAGE {
             return Err(JournalError::Full);
         }
-        let appended = self.shared.append(position, frame.into());
+        let node = self.shared.node();
+        let appended = self.shared.append(node, position, frame.into());
         self.runtime.block_on(appended)?;
+        *sync::lock(&self.publisher) = Some(node.to_owned());
         match self.copy.append(entries) {
             // The stream has it, so it is not refused: the copy gets it when there is room.
             Err(JournalError::Full) => return Err(JournalError::Unsettled),
@@ -163,22 +187,12 @@ impl Journal for JetStreamJournal {
         if commit.position <= position {
             return Ok(Vec::new());
         }
-        let (head, chain) = self.copy.end();
-        let decoded = frame::decode(&commit.frame);
-        let whole = decoded.filter(|(frame, length)| {
-            *length == commit.frame.len() && frame.epoch == self.copy.epoch()
-        });
-        let Some((frame, _)) = whole.filter(|(frame, _)| frame.follows((head, chain))) else {
-            let reason = format!(
-                "message {} of the stream does not continue it",
-                commit.position
-            );
-            let at = head + 1;
-            return Err(JournalError::Corrupt { at, reason });
-        };
-        self.copy.append(&frame.entries)?;
+        let mut end = self.end();
+        let entries = end.advance(commit)?;
+        self.copy.append(&entries)?;
+        *sync::lock(&self.publisher) = end.publisher;
         self.position.send_replace(Some(commit.position));
-        Ok(frame.entries)
+        Ok(entries)
     }
 
     fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {

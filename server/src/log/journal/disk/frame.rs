@@ -115,6 +115,19 @@ impl Frame {
         (self.first(), self.chain) == (head + 1, chain)
     }
 
+    /// Returns the chain after record `seq`, which is one of its entries or the one before them.
+    #[cfg(feature = "jetstream")]
+    pub(in crate::log::journal) fn chain_at(&self, seq: Seq) -> Option<u32> {
+        if !(self.first()..=self.last() + 1).contains(&(seq + 1)) {
+            return None;
+        }
+        let mut stored = Vec::new();
+        for entry in self.entries.iter().take_while(|it| it.seq <= seq) {
+            block::put_entry(&mut stored, entry);
+        }
+        Some(crc32c::crc32c_append(self.chain, &stored))
+    }
+
     /// Returns the number of the last entry.
     pub(in crate::log::journal) fn last(&self) -> Seq {
         self.entries[self.entries.len() - 1].seq

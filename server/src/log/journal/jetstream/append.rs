@@ -25,13 +25,19 @@ enum Attempt {
 }
 
 impl SharedLog {
-    /// Appends `frame` behind the message at `expected`. `Deposed`: another message is there, and this one is not stored.
-    /// `Unsettled`: it may be stored.
-    pub(super) async fn append(&self, expected: u64, frame: Bytes) -> Result<(), JournalError> {
+    /// Appends `frame` behind the message at `expected`, as the hub `node`. `Deposed`: another message is there, and this
+    /// one is not stored. `Unsettled`: it may be stored.
+    pub(super) async fn append(
+        &self,
+        node: &str,
+        expected: u64,
+        frame: Bytes,
+    ) -> Result<(), JournalError> {
+        let subject = self.subject(node);
         let id = self.next_message_id();
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
-            match self.attempt(expected, &id, frame.clone()).await {
+            match self.attempt(&subject, (expected, &id), frame.clone()).await {
                 Attempt::Stored => return Ok(()),
                 // An earlier attempt may have been stored without an answer, so the message there decides.
                 Attempt::Refused => match self.message_id(expected + 1).await {
@@ -46,13 +52,13 @@ impl SharedLog {
         Err(JournalError::Unsettled)
     }
 
-    async fn attempt(&self, expected: u64, id: &str, frame: Bytes) -> Attempt {
+    async fn attempt(&self, subject: &str, (expected, id): (u64, &str), frame: Bytes) -> Attempt {
         let mut headers = HeaderMap::new();
         headers.insert(NATS_EXPECTED_LAST_SEQUENCE, expected.to_string());
         headers.insert(NATS_MESSAGE_ID, id);
         let acknowledged = async {
-            let subject = self.subject().to_owned();
-            let sent = self.context().publish_with_headers(subject, headers, frame);
+            let context = self.context();
+            let sent = context.publish_with_headers(subject.to_owned(), headers, frame);
             sent.await?.await
         };
         match acknowledged.await {

@@ -10,19 +10,20 @@ use async_nats::jetstream::context::GetStreamErrorKind;
 use async_nats::jetstream::stream::{self, DiscardPolicy, Republish, Stream};
 use async_nats::jetstream::{ErrorCode, message::StreamMessage};
 use async_nats::{StatusCode, Subscriber};
-use bytes::Bytes;
 use futures_util::StreamExt as _;
 use hub_protocol::{Epoch, Seq};
 
-use super::MAX_MESSAGE;
-use crate::log::journal::SharedCommit;
+use super::{LogEnd, MAX_MESSAGE};
+use crate::log::journal::disk::DiskJournal;
 use crate::log::journal::disk::frame::{self, Frame};
+use crate::log::journal::{Journal as _, SharedCommit};
 
 /// The version of the layout of the stream.
 const FORMAT: &str = "1";
 /// The keys of the stream's metadata.
 const EPOCH_KEY: &str = "hub_epoch";
 const FORMAT_KEY: &str = "hub_format";
+const MOVED_KEY: &str = "hub_moved_to";
 /// The most messages and bytes that one read returns.
 const BATCH: usize = 256;
 const BATCH_BYTES: usize = 4 << 20;
@@ -46,8 +47,23 @@ pub enum SharedLogError {
         /// The difference.
         reason: String,
     },
+    /// A hub left the cluster with the log.
+    #[error("the log was moved to the machine '{node}' by `hubd cluster leave`")]
+    Closed {
+        /// The epoch of the log.
+        epoch: Epoch,
+        /// The hub that has the log now.
+        node: String,
+    },
+    /// The copy ends before the oldest commit in the stream.
+    #[error(
+        "this hub was away for so long that the next record, {0}, is not in NATS any more: restart it, and it copies the log anew"
+    )]
+    TooOld(Seq),
     /// NATS lost messages that a copy has.
-    #[error("the stream ends before record {head}, which is stored here: NATS lost its end")]
+    #[error(
+        "the stream ends before record {head}, which is stored here: NATS lost its end; see `hubd cluster restore --help`"
+    )]
     Behind {
         /// The head of the copy.
         head: Seq,
@@ -72,29 +88,31 @@ impl SharedLogError {
     }
 }
 
-fn unavailable(error: impl std::fmt::Display) -> SharedLogError {
+pub(super) fn unavailable(error: impl std::fmt::Display) -> SharedLogError {
     SharedLogError::Unavailable(error.to_string())
 }
 
-/// The stream of one cluster.
+/// The stream of one cluster. Each hub publishes under a subject of its own, which NATS allows to that hub only, so the
+/// subject of a commit tells who appended it.
 pub struct SharedLog {
     context: Context,
     stream: String,
-    subject: String,
-    live: String,
+    /// `hub.NAME`, the begin of all subjects.
+    prefix: String,
+    node: String,
     /// Makes the ids of this process's messages unique.
     run: String,
     sent: AtomicU64,
 }
 
 impl SharedLog {
-    /// The stream of the cluster `name`; `run` must be unique to this process.
-    pub fn new(context: Context, name: &str, run: &str) -> Self {
+    /// The stream of the cluster `name`, to which this hub appends as `node`; `run` must be unique to this process.
+    pub fn new(context: Context, name: &str, node: &str, run: &str) -> Self {
         Self {
             context,
             stream: format!("HUB_{name}"),
-            subject: format!("hub.{name}.log"),
-            live: format!("hub.{name}.live"),
+            prefix: format!("hub.{name}"),
+            node: node.into(),
             run: run.into(),
             sent: AtomicU64::new(0),
         }
@@ -104,8 +122,14 @@ impl SharedLog {
         &self.context
     }
 
-    pub(super) fn subject(&self) -> &str {
-        &self.subject
+    /// Returns the name of this hub.
+    pub fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// Returns the subject under which `node` appends.
+    pub(super) fn subject(&self, node: &str) -> String {
+        format!("{}.log.{node}", self.prefix)
     }
 
     /// Returns a new message id. It is never used for another content, so that NATS never takes one message for another.
@@ -116,16 +140,58 @@ impl SharedLog {
 
     /// Creates the stream of a new log with this epoch. If the stream exists, its settings stay as they are.
     pub async fn create(&self, epoch: Epoch, replicas: usize) -> Result<(), SharedLogError> {
+        match self
+            .context
+            .create_stream(self.config(epoch, replicas))
+            .await
+        {
+            Ok(_) => Ok(()),
+            // Another hub may have created it first.
+            Err(error) => match self.epoch().await {
+                Err(SharedLogError::Missing(_)) => Err(unavailable(error)),
+                found => found.map(drop),
+            },
+        }
+    }
+
+    /// Deletes the stream, with all that it holds.
+    pub async fn delete(&self) -> Result<(), SharedLogError> {
+        let deleted = self.context.delete_stream(&self.stream).await;
+        deleted.map(drop).map_err(unavailable)
+    }
+
+    /// Ends the log in NATS, because the hub `node` goes on with it alone: from now on no hub can append.
+    pub async fn close(&self, node: &str) -> Result<(), SharedLogError> {
+        let mut config = self.stream().await?.cached_info().config.clone();
+        config.subjects = vec![format!("{}.closed", self.prefix)];
+        config.metadata.insert(MOVED_KEY.into(), node.into());
+        self.update(config).await
+    }
+
+    /// Allows appends again after [`Self::close`].
+    pub async fn reopen(&self) -> Result<(), SharedLogError> {
+        let mut config = self.stream().await?.cached_info().config.clone();
+        config.subjects = vec![self.subject("*")];
+        config.metadata.remove(MOVED_KEY);
+        self.update(config).await
+    }
+
+    async fn update(&self, config: stream::Config) -> Result<(), SharedLogError> {
+        let updated = self.context.update_stream(config).await;
+        updated.map(drop).map_err(unavailable)
+    }
+
+    fn config(&self, epoch: Epoch, replicas: usize) -> stream::Config {
         let metadata = [
             (EPOCH_KEY, epoch.to_string()),
             (FORMAT_KEY, FORMAT.to_owned()),
         ];
-        let config = stream::Config {
+        stream::Config {
             name: self.stream.clone(),
-            subjects: vec![self.subject.clone()],
+            subjects: vec![self.subject("*")],
             republish: Some(Republish {
-                source: self.subject.clone(),
-                destination: self.live.clone(),
+                source: self.subject("*"),
+                destination: format!("{}.live.{{{{wildcard(1)}}}}", self.prefix),
                 headers_only: false,
             }),
             num_replicas: replicas,
@@ -139,15 +205,12 @@ impl SharedLog {
             max_consumers: -1,
             metadata: metadata.map(|(key, value)| (key.to_owned(), value)).into(),
             ..stream::Config::default()
-        };
-        match self.context.create_stream(config).await {
-            Ok(_) => Ok(()),
-            // Another hub may have created it first.
-            Err(error) => match self.epoch().await {
-                Err(SharedLogError::Missing(_)) => Err(unavailable(error)),
-                found => found.map(drop),
-            },
         }
+    }
+
+    /// The subject on which NATS publishes what it has stored.
+    fn live(&self) -> String {
+        format!("{}.live.*", self.prefix)
     }
 
     /// Returns the epoch of the log in the stream.
@@ -160,9 +223,13 @@ impl SharedLog {
             stream: self.stream.clone(),
             reason,
         };
-        match (format, epoch) {
-            (Some(FORMAT), Some(epoch)) => Ok(epoch),
-            (Some(format), Some(_)) => Err(foreign(format!(
+        match (format, epoch, metadata.get(MOVED_KEY)) {
+            (Some(FORMAT), Some(epoch), None) => Ok(epoch),
+            (Some(FORMAT), Some(epoch), Some(node)) => Err(SharedLogError::Closed {
+                epoch,
+                node: node.clone(),
+            }),
+            (Some(format), Some(_), _) => Err(foreign(format!(
                 "has format {format}, and this hubd reads {FORMAT}: install a newer one"
             ))),
             _ => Err(foreign("was not made by a hub".into())),
@@ -185,16 +252,33 @@ impl SharedLog {
 
     /// Returns the position of the last message, as the stream's leader knows it.
     pub async fn last(&self) -> Result<u64, SharedLogError> {
-        Ok(self.stream().await?.cached_info().state.last_sequence)
+        Ok(self.state().await?.last_sequence)
     }
 
-    /// Subscribes to new messages as they are stored. Some may be missed, see [`position_of`].
+    /// Returns the first and last position and the number of lost messages, as the stream's leader knows them.
+    pub async fn state(&self) -> Result<stream::State, SharedLogError> {
+        Ok(self.stream().await?.cached_info().state.clone())
+    }
+
+    /// Returns on how many NATS servers the stream is.
+    pub async fn replicas(&self) -> Result<usize, SharedLogError> {
+        Ok(self.stream().await?.cached_info().config.num_replicas)
+    }
+
+    /// Returns the end of the log before the commit at `position`, of the log that `end` is of.
+    pub async fn end_before(&self, position: u64, end: &LogEnd) -> Result<LogEnd, SharedLogError> {
+        let (frame, _) = self.frame(position).await?;
+        Ok(LogEnd {
+            head: frame.first() - 1,
+            chain: frame.chain,
+            ..end.clone()
+        })
+    }
+
+    /// Subscribes to new messages as they are stored. Some may be missed, see [`commit_of`].
     pub async fn subscribe(&self) -> Result<Subscriber, SharedLogError> {
         let client = self.context.client();
-        client
-            .subscribe(self.live.clone())
-            .await
-            .map_err(unavailable)
+        client.subscribe(self.live()).await.map_err(unavailable)
     }
 
     /// Returns the id of the message at `position`, as the stream's leader knows it.
@@ -220,49 +304,97 @@ impl SharedLog {
         }
     }
 
-    async fn frame(&self, position: u64) -> Result<Frame, SharedLogError> {
+    /// Returns the commit at `position` from the stream's leader.
+    async fn commit(&self, position: u64) -> Result<SharedCommit, SharedLogError> {
         let message = self.get(position).await?;
-        let decoded = message.and_then(|it| frame::decode(&it.payload));
-        decoded
-            .map(|(frame, _)| frame)
-            .ok_or(SharedLogError::Hole(position))
+        let commit = message.and_then(|it| {
+            let publisher = publisher_of(&it.subject)?;
+            let frame = it.payload;
+            Some(SharedCommit {
+                position,
+                publisher,
+                frame,
+            })
+        });
+        commit.ok_or(SharedLogError::Hole(position))
     }
 
-    /// Returns the position of the commit that ends with record `head`, after which the chain is `chain`. Bisects the
-    /// stream.
-    pub(super) async fn locate(
-        &self,
-        epoch: Epoch,
-        head: Seq,
-        chain: u32,
-    ) -> Result<u64, SharedLogError> {
+    /// Decodes the commit at `position`; returns the hub that appended it too.
+    pub(super) async fn frame(&self, position: u64) -> Result<(Frame, String), SharedLogError> {
+        let commit = self.commit(position).await?;
+        let decoded = frame::decode(&commit.frame).map(|(frame, _)| (frame, commit.publisher));
+        decoded.ok_or(SharedLogError::Hole(position))
+    }
+
+    /// Returns the place in the stream at which `journal` ends.
+    pub async fn place_of(&self, journal: &DiskJournal) -> Result<Place, SharedLogError> {
+        let (head, chain) = journal.end();
+        self.locate(journal.epoch(), head, chain).await
+    }
+
+    /// Returns the place of the commit that ends with record `head`, after which the chain is `chain`.
+    async fn locate(&self, epoch: Epoch, head: Seq, chain: u32) -> Result<Place, SharedLogError> {
         let found = self.epoch().await?;
         if found != epoch {
             let reason = format!("is the log {found}, and this hub's is {epoch}");
             let stream = self.stream.clone();
             return Err(SharedLogError::Foreign { stream, reason });
         }
-        if head == 0 {
-            return Ok(0);
+        let state = self.state().await?;
+        if head == 0 && state.first_sequence <= 1 {
+            return Ok(Place::default());
         }
-        let state = self.stream().await?.cached_info().state.clone();
+        let Some(position) = self.find(&state, head).await? else {
+            return Err(SharedLogError::Behind { head });
+        };
+        let (frame, publisher) = self.frame(position).await?;
+        match frame.chain_at(head) {
+            Some(found) if found == chain && frame.last() == head => Ok(Place {
+                position,
+                publisher: Some(publisher),
+            }),
+            // The copy has a part of that commit, or ends before it.
+            Some(found) if found == chain => Ok(Place {
+                position: position - 1,
+                publisher: None,
+            }),
+            None if position == state.first_sequence => Err(SharedLogError::TooOld(head + 1)),
+            _ => Err(SharedLogError::Forked { head }),
+        }
+    }
+
+    /// Returns the position of the commit that contains record `seq`, or of the first one if that is above; `None` if the
+    /// stream ends before. Searches back from the end with doubled steps and then by halves, because the commit is near the
+    /// end in most cases.
+    pub async fn find(
+        &self,
+        state: &stream::State,
+        seq: Seq,
+    ) -> Result<Option<u64>, SharedLogError> {
         let (mut low, mut high) = (state.first_sequence.max(1), state.last_sequence + 1);
+        let mut step = 1;
+        let mut is_below = false;
         while low < high {
-            let middle = low.midpoint(high);
-            if self.frame(middle).await?.last() < head {
-                low = middle + 1;
+            let probe = if is_below {
+                low.midpoint(high)
             } else {
-                high = middle;
+                high - step.min(high - low)
+            };
+            if self.frame(probe).await?.0.last() < seq {
+                low = probe + 1;
+                is_below = true;
+            } else {
+                high = probe;
+                step *= 2;
             }
         }
-        if low > state.last_sequence {
-            return Err(SharedLogError::Behind { head });
-        }
-        let frame = self.frame(low).await?;
-        if (frame.last(), frame.chain_after) != (head, chain) {
-            return Err(SharedLogError::Forked { head });
-        }
-        Ok(low)
+        Ok((low <= state.last_sequence).then_some(low))
+    }
+
+    /// Drops the commits before `position`.
+    pub async fn purge(&self, position: u64) -> Result<(), SharedLogError> {
+        let purged = self.stream().await?.purge().sequence(position).await;
+        purged.map(drop).map_err(unavailable)
     }
 
     /// Returns some messages from `from` on, in order; none if the server that answered has no later one yet.
@@ -291,19 +423,38 @@ impl SharedLog {
                 };
             }
             let expected = from + commits.len() as u64;
-            match position_of(&reply) {
-                Some(position) if position == expected => commits.push(SharedCommit {
-                    position,
-                    frame: Bytes::clone(&reply.payload),
-                }),
-                _ => return Err(SharedLogError::Hole(expected)),
+            match commit_of(reply) {
+                Some(commit) if commit.position == expected => commits.push(commit),
+                // The server that answered may have lost it, and the leader not.
+                _ => {
+                    commits.push(self.commit(expected).await?);
+                    return Ok(commits);
+                }
             }
         }
     }
 }
 
-/// Returns the position of a message that the server sent from the stream.
-pub fn position_of(message: &async_nats::Message) -> Option<u64> {
+/// Where a commit is in the stream.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The position of the commit; 0 for none.
+    pub position: u64,
+    /// The hub that appended it, if the stream still has it.
+    pub publisher: Option<String>,
+}
+
+/// Returns the commit in a message that the server sent from the stream.
+pub fn commit_of(message: async_nats::Message) -> Option<SharedCommit> {
     let headers = message.headers.as_ref()?;
-    headers.get("Nats-Sequence")?.as_str().parse().ok()
+    Some(SharedCommit {
+        position: headers.get("Nats-Sequence")?.as_str().parse().ok()?,
+        publisher: publisher_of(headers.get("Nats-Subject")?.as_str())?,
+        frame: message.payload,
+    })
+}
+
+/// Returns the hub that appended under this subject.
+fn publisher_of(subject: &str) -> Option<String> {
+    subject.rsplit('.').next().map(str::to_owned)
 }

@@ -1,0 +1,304 @@
+//! `hubd cluster check`: verifies the settings, the servers, the permissions and the log in NATS.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_nats::header::NATS_EXPECTED_LAST_SEQUENCE;
+use async_nats::{Client, Event, HeaderMap, ServerError};
+use hub_protocol::{Seq, Timestamp};
+
+use super::last_lease;
+use crate::cluster::join::{self, ClusterConnection, Membership};
+use crate::cluster::lease;
+use crate::cluster::{audit, connection};
+use crate::config::{ClusterSettings, Config};
+use crate::core::report::Report;
+use crate::core::sync;
+use crate::log::journal::jetstream::{LogEnd, MAX_MESSAGE, SharedLog, SharedLogError};
+
+/// How long a server may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the server may take to refuse what it does not allow.
+const REFUSAL: Duration = Duration::from_millis(300);
+/// The oldest version of nats-server with all that a hub uses.
+const OLDEST: (i64, i64, i64) = (2, 11, 0);
+/// The name of no hub: no other machine's name must work either.
+const OTHER: &str = "another-machine";
+/// A position that no stream has, so that a message is never stored.
+const NEVER: u64 = 1 << 60;
+
+/// Prints a line for each finding. Fails if there are problems.
+pub(super) async fn check(config: &Config, out: impl Write) -> anyhow::Result<()> {
+    let mut report = Report::new(out);
+    let settings = &config.cluster;
+    let mut answered = false;
+    for url in &settings.urls {
+        answered |= server(settings, url, &mut report).await?;
+    }
+    if settings.urls.is_empty() {
+        report.problem("cluster.urls names no NATS server", "set it in config.toml")?;
+    }
+    if answered {
+        let connection = join::connect(settings.clone()).await?;
+        report.fine(&format!(
+            "this machine is '{}' in the cluster '{}'",
+            connection.node, settings.name
+        ))?;
+        permissions(settings, &connection.node, &mut report).await?;
+        stream(&connection, config, &mut report).await?;
+    }
+    report.end()
+}
+
+/// The advice about a missing or wide permission.
+const PERMISSIONS: &str = "compare the permissions of this machine's user with docs/cluster.md";
+
+/// The advice about lost commits.
+const RESTORE: &str = "see `hubd cluster restore --help`";
+
+/// Checks one server; returns whether it answers.
+async fn server(
+    settings: &ClusterSettings,
+    url: &str,
+    report: &mut Report<impl Write>,
+) -> anyhow::Result<bool> {
+    let alone = ClusterSettings {
+        urls: vec![url.to_owned()],
+        ..settings.clone()
+    };
+    let last = Arc::new(Mutex::new(None));
+    let noted = Arc::clone(&last);
+    let note = move |event: &Event| *sync::lock(&noted) = Some(event.to_string());
+    let client = match connection::connect(&alone, "check", note).await {
+        Ok(client) => client,
+        Err(error) => {
+            report.problem(&format!("{error:#}"), "correct the setting")?;
+            return Ok(false);
+        }
+    };
+    let answer = tokio::time::timeout(PATIENCE, client.flush()).await;
+    if !matches!(answer, Ok(Ok(()))) {
+        let reason = sync::lock(&last).take().unwrap_or_default();
+        report.problem(
+            &format!("{url} does not answer: {reason}"),
+            "is nats-server running there, is its certificate signed by cluster.ca, and are cluster.creds of its user?",
+        )?;
+        return Ok(false);
+    }
+    let info = client.server_info();
+    let (major, minor, patch) = OLDEST;
+    let encrypted = if url.starts_with("tls://") {
+        "with TLS"
+    } else {
+        "on this machine"
+    };
+    if !client.is_server_compatible(major, minor, patch) {
+        let found = format!("{url} runs nats-server {}", info.version);
+        report.problem(&found, &format!("install {major}.{minor} or newer"))?;
+    } else if info.max_payload < MAX_MESSAGE {
+        let found = format!("{url} accepts messages of {} bytes", info.max_payload);
+        report.problem(
+            &found,
+            "set max_payload: 8MB in the configuration of nats-server",
+        )?;
+    } else if !info.jetstream {
+        report.problem(
+            &format!("{url} has no JetStream"),
+            "add jetstream {…} to its configuration",
+        )?;
+    } else {
+        report.fine(&format!(
+            "{url} runs nats-server {}, {encrypted}",
+            info.version
+        ))?;
+    }
+    Ok(true)
+}
+
+/// Tries what a hub needs and what it must not be able to do. Nothing that is tried has an effect.
+async fn permissions(
+    settings: &ClusterSettings,
+    node: &str,
+    report: &mut Report<impl Write>,
+) -> anyhow::Result<()> {
+    let refused = Arc::new(Mutex::new(Vec::<String>::new()));
+    let noted = Arc::clone(&refused);
+    let on_event = move |event: &Event| {
+        if let Event::ServerError(ServerError::Other(text)) = event {
+            sync::lock(&noted).push(text.clone());
+        }
+    };
+    let client = connection::connect(settings, node, on_event).await?;
+    let hub = format!("hub.{}", settings.name);
+    let keys = format!("$KV.hub_{}", settings.name);
+    let mut needed = vec![
+        format!("{hub}.beat.{node}"),
+        format!("{hub}.call.0.{node}"),
+        format!("{keys}.node.{node}"),
+    ];
+    let leading = [
+        format!("{hub}.log.{node}"),
+        format!("{keys}.active"),
+        format!("_INBOX.hub.{OTHER}.check"),
+    ];
+    let mut forbidden = vec![
+        format!("{hub}.live.{node}"),
+        format!("{hub}.log.{OTHER}"),
+        format!("{hub}.beat.{OTHER}"),
+        format!("{hub}.call.0.{OTHER}"),
+        format!("{keys}.secret"),
+        format!("{keys}.node.{OTHER}"),
+    ];
+    if settings.lead {
+        needed.extend(leading);
+    } else {
+        forbidden.extend(leading);
+    }
+    for subject in needed.iter().chain(&forbidden) {
+        probe(&client, subject).await?;
+    }
+    let spied = format!("_INBOX.hub.{OTHER}.>");
+    let _subscription = client.subscribe(spied.clone()).await?;
+    client.flush().await?;
+    tokio::time::sleep(REFUSAL).await;
+    let refused = sync::lock(&refused).clone();
+    let is_refused = |subject: &String| {
+        refused
+            .iter()
+            .any(|it| it.contains(&format!("\"{subject}\"")))
+    };
+    let missing: Vec<&String> = needed.iter().filter(|it| is_refused(it)).collect();
+    let open: Vec<&String> = forbidden
+        .iter()
+        .chain([&spied])
+        .filter(|it| !is_refused(it))
+        .collect();
+    if missing.is_empty() {
+        report.fine("this hub may publish what it needs")?;
+    }
+    for subject in missing {
+        report.problem(
+            &format!("this hub may not publish to {subject}"),
+            PERMISSIONS,
+        )?;
+    }
+    if open.is_empty() {
+        report.fine("this hub cannot speak or read in the name of another one")?;
+    }
+    for subject in open {
+        let found = format!("this hub may use {subject}, which it must not");
+        report.problem(&found, PERMISSIONS)?;
+    }
+    Ok(())
+}
+
+/// Publishes a message that the stream refuses and the hubs ignore.
+async fn probe(client: &Client, subject: &str) -> anyhow::Result<()> {
+    let mut headers = HeaderMap::new();
+    headers.insert(NATS_EXPECTED_LAST_SEQUENCE, NEVER.to_string());
+    let sent = client.publish_with_headers(subject.to_owned(), headers, "check".into());
+    Ok(sent.await?)
+}
+
+/// Checks that the log in NATS is whole, and that it is the one of this machine's copy.
+async fn stream(
+    connection: &ClusterConnection,
+    config: &Config,
+    report: &mut Report<impl Write>,
+) -> anyhow::Result<()> {
+    let shared = &connection.shared;
+    let epoch = match shared.epoch().await {
+        Ok(epoch) => epoch,
+        Err(SharedLogError::Missing(_)) => {
+            return Ok(report.problem(
+                "the cluster has no log yet",
+                "run `hubd cluster init` on the machine whose log the others shall get",
+            )?);
+        }
+        Err(error) => return Ok(report.problem(&format!("{error}"), PERMISSIONS)?),
+    };
+    let membership = Membership::load(&config.state_dir, &connection.settings.name)?;
+    if membership.is_some_and(|it| it.epoch != epoch) {
+        report.problem(
+            &format!("NATS has the log {epoch}, and this machine a copy of another one"),
+            "is cluster.name right? Otherwise start with an empty state directory",
+        )?;
+    }
+    let state = shared.state().await?;
+    let replicas = shared.replicas().await?;
+    if replicas < connection.settings.replicas.get() as usize {
+        report.problem(
+            &format!("the log has {replicas} replicas, fewer than cluster.replicas"),
+            &format!(
+                "nats stream update HUB_{} --replicas=3",
+                connection.settings.name
+            ),
+        )?;
+    }
+    match verify(
+        shared,
+        LogEnd::empty(epoch),
+        (state.first_sequence, state.last_sequence),
+    )
+    .await
+    {
+        Ok(head) => {
+            report.fine(&format!(
+                "the log {epoch} in NATS is whole up to record {head}, with {replicas} replicas"
+            ))?;
+            if let Err(error) = hubs(connection, head, report).await {
+                report.problem(&format!("the lease cannot be read: {error:#}"), PERMISSIONS)?;
+            }
+        }
+        Err(error) => report.problem(&format!("the log in NATS is damaged: {error:#}"), RESTORE)?,
+    }
+    Ok(())
+}
+
+/// Reads the whole stream; returns its last record.
+async fn verify(
+    shared: &SharedLog,
+    mut end: LogEnd,
+    (first, last): (u64, u64),
+) -> anyhow::Result<u64> {
+    let mut position = first.max(1);
+    while position <= last {
+        position = audit::verify(shared, &mut end, position).await?;
+    }
+    Ok(end.head())
+}
+
+/// Reports the active hub, whether it had more than NATS has (up to record `head`), and whether another machine has the name
+/// of this one.
+async fn hubs(
+    connection: &ClusterConnection,
+    head: Seq,
+    report: &mut Report<impl Write>,
+) -> anyhow::Result<()> {
+    let (keys, revision, lease) = last_lease(connection).await?;
+    if lease.head > head {
+        report.problem(
+            &format!(
+                "NATS lost the end of the log: a hub had it up to record {}",
+                lease.head
+            ),
+            RESTORE,
+        )?;
+    }
+    if !lease::is_own_name(connection, &keys).await? {
+        report.problem(
+            &format!("another machine is '{}' in this cluster", connection.node),
+            "set cluster.node",
+        )?;
+    }
+    let age = Timestamp::now().as_millis() - lease.at.as_millis();
+    match (revision, lease.node.as_str()) {
+        (0, _) | (_, "") => report.fine("no hub is active")?,
+        (_, node) => report.fine(&format!(
+            "the hub of '{node}' renewed its lease {} s ago, by its clock",
+            age / 1000
+        ))?,
+    }
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! The servers' configuration of docs/cluster.md: TLS, and a user with its own permissions for each machine.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_nats::{Client, ConnectOptions, Event};
+use futures_util::StreamExt as _;
+use hub_harness::{Hub, HubBuilder};
+use nkeys::KeyPair;
+use tempfile::TempDir;
+
+use super::nats::Nats;
+use super::support::{hubd, publish, settings, stored, until_active, until_follows};
+
+/// A server with the users of the documentation.
+struct Secure {
+    dir: TempDir,
+    server: [Nats; 1],
+}
+
+/// Returns the configuration of nats-server in the documentation.
+fn documented() -> String {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/cluster.md"));
+    let page = page.expect("docs/cluster.md");
+    let block = page
+        .split("```text\n")
+        .find(|it| it.contains("max_payload"))
+        .expect("a block");
+    let block = block.split("```").next().expect("an end");
+    block
+        .lines()
+        .map(str::trim_start)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+impl Secure {
+    fn start() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+        std::fs::write(path("server.pem"), made.cert.pem()).unwrap();
+        std::fs::write(path("server-key.pem"), made.signing_key.serialize_pem()).unwrap();
+        let mut config = documented().replace("/etc/nats/", &format!("{}/", dir.path().display()));
+        for user in ["admin", "server1", "laptop"] {
+            let pair = KeyPair::new_user();
+            let placeholder = format!("U_{}", user.to_uppercase());
+            assert!(config.contains(&placeholder), "{placeholder}");
+            config = config.replace(&placeholder, &pair.public_key());
+            let file = path(user);
+            std::fs::write(&file, pair.seed().unwrap()).unwrap();
+            std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+        }
+        // The test has its own port, directory and limits.
+        let own = |line: &&str| {
+            !["listen:", "max_payload", "jetstream {"]
+                .iter()
+                .any(|it| line.starts_with(it))
+        };
+        let extra: Vec<&str> = config.lines().filter(own).collect();
+        let server = [Nats::start_secure(&extra.join("\n"))];
+        Self { dir, server }
+    }
+
+    fn creds(&self, user: &str) -> PathBuf {
+        self.dir.path().join(user)
+    }
+
+    fn settings(&self, node: &str) -> Vec<String> {
+        let mut all = settings(node, &self.server);
+        all.push(format!("cluster.creds={}", self.creds(node).display()));
+        all.push(format!(
+            "cluster.ca={}",
+            self.dir.path().join("server.pem").display()
+        ));
+        all.push(format!("cluster.lead={}", node != "laptop"));
+        all
+    }
+
+    fn member(&self, node: &str) -> HubBuilder {
+        let set = |hub: HubBuilder, setting: &String| hub.set(setting);
+        let hub = self.settings(node).iter().fold(Hub::builder(), set);
+        hub.state_dir(self.state(node))
+    }
+
+    fn state(&self, node: &str) -> PathBuf {
+        self.dir.path().join("state").join(node)
+    }
+
+    /// Connects as the user of a machine, without a hub. Refusals go to the list.
+    async fn connect(&self, user: &str) -> (Client, Arc<Mutex<Vec<String>>>) {
+        let refused = Arc::new(Mutex::new(Vec::new()));
+        let noted = Arc::clone(&refused);
+        let seed = std::fs::read_to_string(self.creds(user)).unwrap();
+        let options = ConnectOptions::with_nkey(seed)
+            .add_root_certificates(self.dir.path().join("server.pem"))
+            .custom_inbox_prefix(format!("_INBOX.hub.{user}"))
+            .event_callback(move |event: Event| {
+                noted.lock().unwrap().push(event.to_string());
+                async {}
+            });
+        (
+            options.connect(self.server[0].url()).await.unwrap(),
+            refused,
+        )
+    }
+}
+
+fn dir_of(path: &Path) -> &Path {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    path
+}
+
+#[tokio::test]
+async fn the_documented_configuration_carries_a_wake_across_and_is_verified() {
+    let nats = Secure::start();
+    let admin = nats.creds("admin");
+    let init = ["cluster", "init", "--creds", admin.to_str().unwrap()];
+    hubd(
+        dir_of(&nats.state("server1")),
+        &nats.settings("server1"),
+        &init,
+    )
+    .unwrap();
+    let server1 = nats.member("server1").start();
+    until_active(&server1).await;
+    let laptop = nats.member("laptop").start();
+    until_follows(&laptop, "server1").await;
+    let wait = tokio::spawn(laptop.client().get("/wait?inbox=w&timeout=30").send());
+    let id = publish(&server1, "wake", "w").await;
+    assert_eq!(
+        wait.await.unwrap().expect(200).json()["notifications"][0]["id"],
+        id
+    );
+    publish(&laptop, "back", "x").await;
+    assert_eq!(stored(&server1).await, stored(&laptop).await);
+    for node in ["server1", "laptop"] {
+        let checked = hubd(
+            &nats.state(node),
+            &nats.settings(node),
+            &["cluster", "check"],
+        )
+        .unwrap();
+        let lines: Vec<&str> = checked.lines().collect();
+        assert!(
+            lines.iter().all(|it| it.starts_with("ok ")) && lines.len() >= 6,
+            "{checked}"
+        );
+        assert!(
+            checked.contains("cannot speak or read in the name of another one"),
+            "{checked}"
+        );
+        assert!(checked.contains("is whole up to record"), "{checked}");
+    }
+}
+
+#[tokio::test]
+async fn a_machine_cannot_forge_records_calls_or_beats_of_another_one_nor_read_its_answers() {
+    let nats = Secure::start();
+    let admin = nats.creds("admin");
+    let init = ["cluster", "init", "--creds", admin.to_str().unwrap()];
+    hubd(
+        dir_of(&nats.state("server1")),
+        &nats.settings("server1"),
+        &init,
+    )
+    .unwrap();
+    let server1 = nats.member("server1").start();
+    until_active(&server1).await;
+    let (laptop, refused) = nats.connect("laptop").await;
+    for subject in [
+        "hub.hub.log.server1",
+        "hub.hub.log.laptop",
+        "hub.hub.live.server1",
+        "hub.hub.beat.server1",
+        "hub.hub.call.1.server1",
+        "$KV.hub_hub.secret",
+        "$KV.hub_hub.active",
+        "$KV.hub_hub.node.server1",
+        "$JS.API.STREAM.DELETE.HUB_hub",
+        "$JS.API.STREAM.PURGE.HUB_hub",
+    ] {
+        refused.lock().unwrap().clear();
+        laptop.publish(subject, "forged".into()).await.unwrap();
+        until_refused(&laptop, &refused, subject).await;
+    }
+    for subject in ["_INBOX.hub.server1.>", "_INBOX.>", "hub.>", "$KV.>"] {
+        refused.lock().unwrap().clear();
+        let mut spied = laptop.subscribe(subject).await.unwrap();
+        until_refused(&laptop, &refused, subject).await;
+        publish(&server1, &format!("secret {subject}"), "w").await;
+        let heard = tokio::time::timeout(Duration::from_millis(50), spied.next()).await;
+        assert!(!matches!(heard, Ok(Some(_))), "{subject}");
+    }
+    let info = server1.client().read("/hub").await;
+    assert!(
+        info["cluster"]["fault"].is_null() && info["cluster"]["nodes"] == serde_json::json!([])
+    );
+}
+
+async fn until_refused(client: &Client, refused: &Mutex<Vec<String>>, subject: &str) {
+    client.flush().await.unwrap();
+    let quoted = format!("\"{subject}\"");
+    for _ in 0..200 {
+        if refused
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|it| it.contains(&quoted))
+        {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{subject} is not refused");
+}
+
+#[tokio::test]
+async fn permissions_that_are_too_wide_are_reported() {
+    let server = [Nats::start()];
+    let dir = tempfile::tempdir().unwrap();
+    let checked = hubd(dir.path(), &settings("a", &server), &["cluster", "check"]).unwrap_err();
+    for found in [
+        "PROBLEM  this hub may use hub.hub.beat.another-machine",
+        "PROBLEM  the cluster has no log yet",
+        "ok       this hub may publish what it needs",
+    ] {
+        assert!(checked.contains(found), "{found}: {checked}");
+    }
+}
