@@ -20,6 +20,7 @@ mod run;
 mod sandbox;
 mod sessions;
 mod spool;
+mod status_line;
 mod stream;
 mod support;
 mod survival;

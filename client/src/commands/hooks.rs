@@ -19,6 +19,7 @@ mod qwen;
 mod receipt;
 mod scheme;
 mod status;
+mod status_line;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -52,6 +53,7 @@ Examples:
   hubctl hooks install claude
   hubctl hooks install claude --plugin
   hubctl hooks install claude --local --no-rewake
+  hubctl hooks install claude --status-line
   hubctl hooks install codex --session worker-1 --dir ../worker-1 --state-dir /srv/hub
   hubctl hooks status
   hubctl hooks uninstall claude")]
@@ -123,6 +125,9 @@ struct InstallArgs {
     /// and `/hub`
     #[arg(long, conflicts_with_all = ["user", "project", "local", "dir", "dry_run", "session"])]
     plugin: bool,
+    /// Show in Claude Code's status line who waits for you
+    #[arg(long, conflicts_with = "plugin")]
+    status_line: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -210,7 +215,11 @@ pub(super) fn everywhere(context: &Context) -> Result<Vec<HookStatus>, Error> {
 fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Result<Exit, Error> {
     context.settings.demand_state_dir()?;
     let agent = args.target.agent;
-    let invocation = invocation(&args.call, args.plugin, location, context)?;
+    let mut invocation = invocation(&args.call, args.plugin, location, context)?;
+    if args.status_line && agent != Agent::Claude {
+        return Err(Error::Usage(format!("{agent} has no setting for a status line")));
+    }
+    invocation.status_line = args.status_line;
     if args.plugin {
         plugin::demand_claude(agent)?;
         return plugin::install(&invocation, context).map(|()| Exit::DONE);
@@ -412,6 +421,7 @@ fn invocation(
         program: program(context)?,
         rewake: !args.no_rewake,
         plugin,
+        status_line: false,
     })
 }
 

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use hub_protocol::{ClusterInfo, Hello, InboxName, PhaseName, ProjectName, Session};
 use serde_json::json;
 
+mod status_line;
+
+use self::status_line::Format;
 use super::inboxes::{describe, fetch, read};
 use crate::api::session::sessions;
 use crate::error::Error;
@@ -22,6 +25,7 @@ as held, with the time until then.
 
 Examples:
   hubctl status
+  hubctl status --line --format tmux
   hubctl status --inbox reviewer || echo \"no waiter\"")]
 /// The arguments of `hubctl status`.
 pub(crate) struct StatusArgs {
@@ -34,9 +38,18 @@ pub(crate) struct StatusArgs {
     /// Print it as JSON
     #[arg(long)]
     json: bool,
+    /// Print one line for a status bar: the sessions of all projects that wait for you; empty if none does
+    #[arg(long, conflicts_with_all = ["inbox", "project", "json"])]
+    line: bool,
+    /// The program that shows the line
+    #[arg(long, value_enum, default_value_t, requires = "line", value_name = "FORMAT")]
+    format: Format,
 }
 
 pub(crate) async fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Error> {
+    if args.line {
+        return status_line::run(args.format, context).await;
+    }
     let project = context.project(args.project.as_ref())?.value;
     let names = context.inboxes(&args.inbox).await?.value;
     let hub = context.hub()?;

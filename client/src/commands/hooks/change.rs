@@ -8,7 +8,7 @@ use super::file::SettingsFile;
 use super::own::Invocation;
 use super::scheme::{Content, content};
 use super::tree::{BOM, Node, indent_of};
-use super::{block, extension, merge};
+use super::{block, extension, merge, status_line};
 
 /// The change to a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,6 +38,9 @@ pub(super) fn installing(
             let mut settings = Node::parse(before)?;
             let unchanged = settings.value();
             merge::install(&mut settings, agent, &plan)?;
+            if invocation.status_line {
+                status_line::install(&mut settings, invocation)?;
+            }
             if file.before.is_some() && settings.value() == unchanged {
                 return Ok(Change::None);
             }
@@ -115,6 +118,9 @@ pub(super) fn uninstalling(
             let mut settings = Node::parse(before)?;
             let unchanged = settings.value();
             merge::uninstall(&mut settings, agent, &plan, before_install)?;
+            if agent == Agent::Claude {
+                status_line::uninstall(&mut settings)?;
+            }
             let now = settings.value();
             if now == unchanged {
                 return Ok(Change::None);

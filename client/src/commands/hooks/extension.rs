@@ -42,6 +42,7 @@ mod tests {
             program: "/a b/\"it's\"/hubctl".into(),
             rewake: true,
             plugin: false,
+            status_line: false,
         };
         let text = text(Agent::Pi, "export default 1\n", &invocation);
         assert!(text.starts_with(MARK));

@@ -63,6 +63,8 @@ pub(super) struct Invocation {
     pub(super) rewake: bool,
     /// Whether the hooks belong to the plugin: they do nothing where the settings have hooks too.
     pub(super) plugin: bool,
+    /// Whether to install the status line too.
+    pub(super) status_line: bool,
 }
 
 impl Invocation {
@@ -73,6 +75,7 @@ impl Invocation {
             program: "hubctl".into(),
             rewake: true,
             plugin: false,
+            status_line: false,
         }
     }
 
@@ -158,6 +161,7 @@ mod tests {
             program: "/a b/$(x)'/hubctl".into(),
             rewake: true,
             plugin: false,
+            status_line: false,
         };
         let read = OwnCommand::parse(&invocation.hook(Agent::Claude), Agent::Claude).unwrap();
         assert_eq!(

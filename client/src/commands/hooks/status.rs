@@ -125,6 +125,7 @@ impl HookStatus {
             program: program.to_owned(),
             rewake: self.rewake,
             plugin: false,
+            status_line: false,
         };
         self.state = match installing(&file, agent, &invocation)? {
             Change::None => InstallState::Installed,

@@ -13,6 +13,7 @@ fn plan_of(agent: Agent, program: &str) -> Plan {
         program: program.into(),
         rewake: agent == Agent::Claude,
         plugin: false,
+        status_line: false,
     };
     match content(agent, &invocation) {
         Content::Merged(plan) => plan,
@@ -97,6 +98,7 @@ fn an_install_without_rewake_has_no_rewake_hooks() {
         program: "hubctl".into(),
         rewake: false,
         plugin: false,
+        status_line: false,
     };
     let Content::Merged(plan) = content(Agent::Claude, &invocation) else {
         panic!("settings");
