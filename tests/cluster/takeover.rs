@@ -49,6 +49,16 @@ async fn a_hub_that_stops_hands_over_at_once() {
 }
 
 #[tokio::test]
+async fn hubs_stop_while_nats_is_down() {
+    let mut servers = [Nats::start()];
+    let (mut a, mut b) = pair(&servers).await;
+    servers[0].kill_9();
+    // The harness waits for the exit, and fails if it does not come.
+    b.stop();
+    a.stop();
+}
+
+#[tokio::test]
 async fn a_hub_that_was_paused_steps_down_and_follows() {
     let servers = [Nats::start()];
     let (a, b) = pair(&servers).await;

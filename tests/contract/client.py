@@ -42,4 +42,4 @@ with httpx.Client(base_url=URL, headers=headers) as http:
         # A stream that sends `retry:` on its own would begin with an event without data here.
         assert (start.event, start.json()["after"]) == ("start", 0) and start.retry, start
         first = next(events)
-        assert first.event == "notification" and first.json()["id"] == 1, first
+        assert first.event == "notification" and first.json()["id"] == int(os.environ["FIRST"]), first

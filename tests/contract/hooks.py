@@ -24,6 +24,7 @@ RULES = {
         "it expires in more than a year",
         "ts [^ ]+ lies in the future$",
         "reply_to names notification [0-9]+, which does not exist$",
+        "reply_to names [0-9]+, which is not a notification$",
         "an answer must name an open question in reply_to$",
         "msg, title and key must not contain NUL$",
         "cwd names no directory of the hub's machine; give project instead$",

@@ -24,7 +24,10 @@ fn the_line_names_the_sessions_that_wait_and_the_most_urgent_first() {
     place.register("cli", &value!({}));
     place.ctl("ask --from cli Where? --option b");
     let shown = place.ctl("status --line").stdout;
-    assert!(shown.starts_with("2 need you: ") && shown.contains("; 1 blocked: db"), "{shown}");
+    assert!(
+        shown.starts_with("2 need you: ") && shown.contains("; 1 blocked: db"),
+        "{shown}"
+    );
     let json: Value = place.json("status --line --format json");
     assert_eq!(json["blocked"], value!(["db"]));
     assert_eq!(json["your_turn"], value!([]));
@@ -46,15 +49,24 @@ fn the_line_is_empty_if_no_session_waits_and_if_no_hub_runs() {
 #[test]
 fn tmux_shows_the_line() {
     let place = place();
-    let tmux = "tmux -S ./tmux.sock -f /dev/null";
-    place.sh(&format!("{tmux} new-session -d -x 100 -y 10 sleep 600")).ok();
-    let set = "set -g status-right '#(hubctl status --line --format tmux)'";
-    place.sh(&format!("{tmux} {set}")).ok();
+    let inner = "tmux -S ./inner.sock -f ./tmux.conf";
+    let outer = "tmux -S ./outer.sock -f /dev/null";
+    let show = "set -g status-right '#(hubctl status --line --format tmux)'";
+    place.write(
+        "work/tmux.conf",
+        format!("set -g status-interval 1\n{show}\n"),
+    );
+    place.sh(&format!("{inner} new-session -d sleep 600")).ok();
+    // The status line needs a terminal: that of another tmux.
+    let attach = format!("{outer} new-session -d -x 100 -y 10 'env -u TMUX {inner} attach'");
+    place.sh(&attach).ok();
     until("the line in tmux", || {
-        let shown = place.sh(&format!("{tmux} display-message -p '#{{T:status-right}}'")).ok();
+        let shown = place.sh(&format!("{outer} capture-pane -p")).ok();
         shown.stdout.contains("1 needs you: api; 1 blocked: db")
     });
-    place.sh(&format!("{tmux} kill-server")).ok();
+    place
+        .sh(&format!("{outer} kill-server; {inner} kill-server"))
+        .ok();
 }
 
 #[test]
@@ -64,7 +76,10 @@ fn claude_codes_status_line_is_installed_on_request_and_never_replaced() {
     place.ctl("hooks install claude --status-line");
     let installed: Value = serde_json::from_str(&place.read(settings)).unwrap();
     let command = installed["statusLine"]["command"].as_str().unwrap();
-    assert!(command.ends_with("hubctl status --line --format claude"), "{command}");
+    assert!(
+        command.ends_with("hubctl status --line --format claude"),
+        "{command}"
+    );
     place.ctl("hooks install claude --status-line");
     place.ctl("hooks uninstall claude");
     assert!(!place.has(settings));

@@ -217,7 +217,9 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
     let agent = args.target.agent;
     let mut invocation = invocation(&args.call, args.plugin, location, context)?;
     if args.status_line && agent != Agent::Claude {
-        return Err(Error::Usage(format!("{agent} has no setting for a status line")));
+        return Err(Error::Usage(format!(
+            "{agent} has no setting for a status line"
+        )));
     }
     invocation.status_line = args.status_line;
     if args.plugin {

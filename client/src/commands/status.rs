@@ -42,7 +42,13 @@ pub(crate) struct StatusArgs {
     #[arg(long, conflicts_with_all = ["inbox", "project", "json"])]
     line: bool,
     /// The program that shows the line
-    #[arg(long, value_enum, default_value_t, requires = "line", value_name = "FORMAT")]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        requires = "line",
+        value_name = "FORMAT"
+    )]
     format: Format,
 }
 

@@ -8,6 +8,8 @@ use async_nats::{Message, Subject};
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
+use axum::http::HeaderValue;
+use axum::http::header::HOST;
 use futures_util::StreamExt as _;
 use tokio::task::JoinHandle;
 use tower::ServiceExt as _;
@@ -184,6 +186,9 @@ async fn answer(
     };
     let mut call = Request::new(Body::from(body));
     (*call.method_mut(), *call.uri_mut(), *call.headers_mut()) = (method, uri, headers);
+    // The hub that took the request has checked its host; a server of MCP refuses a request without one.
+    call.headers_mut()
+        .insert(HOST, HeaderValue::from_static("localhost"));
     call.extensions_mut().insert(Peer::Cluster {
         dashboard: request.dashboard,
         kind: request.caller,

@@ -79,7 +79,9 @@ fn render(format: Format, sessions: &[Session]) -> String {
         Format::Plain | Format::Claude => text,
         Format::Tmux => text.replace('#', "##"),
         Format::Waybar => {
-            let class = WAITING.iter().find(|(phase, ..)| !names(sessions, *phase).is_empty());
+            let class = WAITING
+                .iter()
+                .find(|(phase, ..)| !names(sessions, *phase).is_empty());
             let class = class.map_or("", |(phase, ..)| phase.as_str());
             // Waybar reads Pango's markup.
             let text = text.replace('&', "&amp;").replace('<', "&lt;");
@@ -113,7 +115,11 @@ fn text(sessions: &[Session]) -> String {
             0 => String::new(),
             more => format!(" +{more}"),
         };
-        groups.push(format!("{} {words}: {}{more}", names.len(), shown.join(", ")));
+        groups.push(format!(
+            "{} {words}: {}{more}",
+            names.len(),
+            shown.join(", ")
+        ));
     }
     line(&groups.join("; ")).to_string()
 }
