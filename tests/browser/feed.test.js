@@ -235,7 +235,7 @@ test('opening the details marks as read, and a thread that was requested before 
   await page.locator('hub-details').getByRole('button', { name: 'Mark unread' }).click();
   await hub.post('one more', { from: 'b' });
   await page.locator('hub-feed').getByText('one more').waitFor();
-  assert.equal((await hub.get(`/notifications/${id}`)).seen, false);
+  await until(async () => !(await hub.get(`/notifications/${id}`)).seen, { what: 'the hub has no mark' });
   assert.equal(await row(page, id).getAttribute('data-unseen'), '');
 });
 

@@ -108,6 +108,11 @@ mod tests {
             .stdin(std::process::Stdio::piped())
             .spawn()
             .unwrap();
+        // A new process has the environment of its parent until it executes the program.
+        let environ = format!("/proc/{}/environ", owner.id());
+        while std::fs::read(&environ).unwrap() != b"CODEX_THREAD_ID=above\0" {
+            std::thread::yield_now();
+        }
         let mark = format!("{}:claude", owner.id());
         let given = |thread| {
             given(&[
