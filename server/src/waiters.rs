@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
-use hub_protocol::{Holder, InboxName, ProjectName, Seq, Timestamp, ToolCall, WhyWoken};
+use hub_protocol::{FailedWay, Holder, InboxName, ProjectName, Seq, Timestamp, ToolCall, WhyWoken};
 use tokio::sync::{oneshot, watch};
 
 use crate::core::sync;
@@ -33,6 +33,7 @@ mod limits;
 #[cfg(test)]
 mod tests;
 mod tool_calls;
+mod verdict;
 mod waiter;
 mod wake;
 
@@ -41,6 +42,7 @@ pub use batch::{Batch, MAX_BYTES, MAX_TEXT_BYTES, Offered};
 pub use latency::WakeTime;
 pub use limits::{HeldBack, Hold, Limit, WakeLimits};
 pub use tool_calls::ToolReport;
+pub use verdict::{Reach, Verdict};
 pub use waiter::{Outcome, WaitSpec};
 
 pub use activity::Activity;
@@ -244,6 +246,11 @@ impl Waiters {
     /// Returns why the hub cannot wake this session now, if it knows a reason.
     pub fn unreachable(&self, place: &SessionKey) -> Option<&str> {
         self.activity.unreachable(place)
+    }
+
+    /// Returns the ways to wake a session that the hub tried last; `None` if it has not tried since it last could.
+    pub fn failed_ways(&self, place: &SessionKey) -> Option<&[FailedWay]> {
+        self.activity.failed_ways(place)
     }
 
     /// Whether the session's permission mode is known to allow everything.

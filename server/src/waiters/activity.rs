@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use hub_protocol::{InboxName, ProjectName, Timestamp, ToolCall};
+use hub_protocol::{FailedWay, InboxName, ProjectName, Timestamp, ToolCall};
 
 use super::tool_calls::{ToolCalls, ToolReport};
 use crate::core::record::TurnCause;
@@ -34,6 +34,8 @@ pub struct Activity {
     causes: HashMap<SessionKey, (TurnCause, Instant)>,
     /// Why each session cannot be woken, if the hub tried.
     unreachable: HashMap<SessionKey, String>,
+    /// Why each way to wake a session failed, for idle sessions that the hub cannot wake.
+    failed_ways: HashMap<SessionKey, Vec<FailedWay>>,
     /// Sessions whose permission mode allows everything.
     bypassing: HashSet<SessionKey>,
     /// The tool calls of each session in its turn.
@@ -148,6 +150,18 @@ impl Activity {
         self.unreachable.get(place).map(String::as_str)
     }
 
+    /// Notes why no way wakes an idle session, or with `None` that one does or that none is needed.
+    pub fn note_failed_ways(&mut self, place: &SessionKey, failed: Option<Vec<FailedWay>>) {
+        match failed {
+            Some(failed) => self.failed_ways.insert(place.clone(), failed),
+            None => self.failed_ways.remove(place),
+        };
+    }
+
+    pub(super) fn failed_ways(&self, place: &SessionKey) -> Option<&[FailedWay]> {
+        self.failed_ways.get(place).map(Vec::as_slice)
+    }
+
     /// Whether to warn a session now: once in each turn, and again after ten minutes.
     pub fn warn(&mut self, place: SessionKey, new_turn: bool, now: Instant) -> bool {
         let recent = |at: &Instant| now.saturating_duration_since(*at) < WARN_AGAIN;
@@ -169,6 +183,7 @@ impl Activity {
         self.bypassing.retain(exists);
         self.tools.retain(|place, _| exists(place));
         self.unreachable.retain(|place, _| exists(place));
+        self.failed_ways.retain(|place, _| exists(place));
         let oldest = now.wall.plus_millis(-KEPT_MS);
         self.seen.retain(|_, at| *at >= oldest);
         let fresh = |at: &mut Instant| now.mono.saturating_duration_since(*at) < WARN_AGAIN;
