@@ -24,6 +24,7 @@ use crate::fold::{SessionKey, State};
 mod activity;
 mod barrier;
 mod batch;
+mod edits;
 mod held_requests;
 mod inbox_slot;
 mod latency;
@@ -39,6 +40,7 @@ mod wake;
 
 pub use barrier::Barrier;
 pub use batch::{Batch, MAX_BYTES, MAX_TEXT_BYTES, Offered};
+pub use edits::{Edit, EditedFile, Edits, Life};
 pub use latency::WakeTime;
 pub use limits::{HeldBack, Hold, Limit, WakeLimits};
 pub use tool_calls::ToolReport;
@@ -76,6 +78,7 @@ pub struct Waiters {
     /// The last notification that may have been delivered before this run without an acknowledgement.
     offered: Seq,
     activity: Activity,
+    edits: Edits,
     held_requests: HeldRequests,
     latencies: Latencies,
     next_id: u64,
@@ -120,6 +123,7 @@ impl Waiters {
             limits,
             offered,
             activity: Activity::default(),
+            edits: Edits::default(),
             held_requests: HeldRequests::default(),
             latencies: Latencies::default(),
             next_id: 0,
@@ -226,6 +230,11 @@ impl Waiters {
     /// Returns the short-lived facts about sessions, to read and to change.
     pub fn activity(&mut self) -> &mut Activity {
         &mut self.activity
+    }
+
+    /// Returns the files that sessions have edited lately, to read and to change.
+    pub fn edits(&mut self) -> &mut Edits {
+        &mut self.edits
     }
 
     /// Returns when a session was last active.

@@ -40,6 +40,8 @@ pub struct Activity {
     bypassing: HashSet<SessionKey>,
     /// The tool calls of each session in its turn.
     tools: HashMap<SessionKey, ToolCalls>,
+    /// Whether each session has done anything in its turn.
+    turns: HashMap<SessionKey, bool>,
     /// Sessions whose inboxes have had a waiter.
     waited: HashSet<SessionKey>,
     forgot: Option<Instant>,
@@ -123,6 +125,23 @@ impl Activity {
         self.tools.remove(place);
     }
 
+    /// Notes that a turn of the session began.
+    pub fn begin_turn(&mut self, place: &SessionKey) {
+        self.turns.insert(place.clone(), false);
+    }
+
+    /// Notes that the session did something in its turn.
+    pub fn note_act(&mut self, place: &SessionKey) {
+        if let Some(acted) = self.turns.get_mut(place) {
+            *acted = true;
+        }
+    }
+
+    /// Whether the session did anything in its turn; `None` if the hub did not see the turn begin.
+    pub fn has_acted(&self, place: &SessionKey) -> Option<bool> {
+        self.turns.get(place).copied()
+    }
+
     pub(super) fn tool(&self, place: &SessionKey) -> Option<&ToolCall> {
         self.tools.get(place)?.current()
     }
@@ -182,6 +201,7 @@ impl Activity {
         self.waited.retain(exists);
         self.bypassing.retain(exists);
         self.tools.retain(|place, _| exists(place));
+        self.turns.retain(|place, _| exists(place));
         self.unreachable.retain(|place, _| exists(place));
         self.failed_ways.retain(|place, _| exists(place));
         let oldest = now.wall.plus_millis(-KEPT_MS);
