@@ -17,7 +17,7 @@ pub enum Reason {
     Settled,
     /// It is only recorded: it went to no inbox.
     Recorded,
-    /// Nothing was pending, so there was nothing to wake for.
+    /// The session has no pending notification.
     NothingPending,
     /// A reader has received it and may still acknowledge it.
     Leased,
@@ -111,7 +111,7 @@ pub struct Why {
     /// How many more notifications are pending than `items` lists.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: u64,
-    /// What happened, in order of time, and the present state last.
+    /// The events in order of time, and the present state last.
     pub details: Vec<WhyDetail>,
 }
 
@@ -155,7 +155,7 @@ pub struct WhyDetail {
     /// When it happened; absent for the present state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// What happened.
+    /// The event or the state, for people.
     pub text: String,
 }
 

@@ -44,7 +44,7 @@ pub use edits::{Edit, EditedFile, Edits, Life};
 pub use latency::WakeTime;
 pub use limits::{HeldBack, Hold, Limit, WakeLimits};
 pub use tool_calls::ToolReport;
-pub use verdict::{Reach, Verdict};
+pub use verdict::{Reach, WakeVerdict};
 pub use waiter::{Outcome, WaitSpec};
 
 pub use activity::Activity;

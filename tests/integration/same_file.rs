@@ -67,7 +67,7 @@ async fn until_alerts(client: &Client, count: usize) -> Value {
     tokio::time::timeout(PATIENCE, all).await.expect("alerts")
 }
 
-/// Two sessions edit a file that raised no alert before, so that every earlier edit has been handled when both are alerted.
+/// Lets two other sessions edit one file, and returns all alerts once both are alerted: the hub has worked since.
 async fn settle(repository: &Repository, client: &Client, count: usize) -> Value {
     repository.edit(client, "x1", "main/last").await;
     repository.edit(client, "x2", "main/last").await;

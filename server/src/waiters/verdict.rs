@@ -41,7 +41,7 @@ pub(super) fn excluded(slot: Option<&InboxSlot>, spec: &WaitSpec, item: &Item) -
 
 /// Why a pending item has not woken the reader of its inbox: the first of these that applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum WakeVerdict {
     /// A reader has shown it in this way, and no hook event has proved its arrival yet.
     Shown(Timestamp, Way),
     /// A reader has leased it.
@@ -96,46 +96,46 @@ impl Waiters {
         (project, inbox): (&ProjectName, &InboxName),
         item: &Item,
         now: Now,
-    ) -> Verdict {
+    ) -> WakeVerdict {
         let slot = self.slot(project, inbox);
         let waiter = self.waiter_at(project, inbox);
         let anyone = WaitSpec::drain(project.clone(), None, String::new(), 0);
         let spec = waiter.map_or(&anyone, |it| &it.spec);
         let excluded = excluded(slot, spec, item);
         match excluded {
-            Some(Excluded::Shown(at, way)) => return Verdict::Shown(at, way),
+            Some(Excluded::Shown(at, way)) => return WakeVerdict::Shown(at, way),
             Some(Excluded::Leased) => return self.leased(slot, item, now),
-            _ if !item.wakes => return Verdict::RidesAlong,
+            _ if !item.wakes => return WakeVerdict::RidesAlong,
             Some(Excluded::Filtered | Excluded::Tried(_)) | None => {}
         }
         let Some(waiter) = waiter else {
-            return Verdict::Unattended;
+            return WakeVerdict::Unattended;
         };
         let holder = waiter.holder();
         match excluded {
-            Some(Excluded::Tried(way)) => return Verdict::Tried(holder, way),
-            Some(_) => return Verdict::Filtered(holder),
+            Some(Excluded::Tried(way)) => return WakeVerdict::Tried(holder, way),
+            Some(_) => return WakeVerdict::Filtered(holder),
             None => {}
         }
         if waiter.is_settling() {
-            return Verdict::Settling(holder, wall(waiter.due, now));
+            return WakeVerdict::Settling(holder, wall(waiter.due, now));
         }
         if let Some(barrier) = &waiter.spec.barrier {
             let available = || self.available(state, &waiter.spec);
             return match barrier.verdict(state, project, available) {
-                Some(_) => Verdict::Wakes(holder),
-                None => Verdict::Barrier(holder, barrier.missing_names(state, project)),
+                Some(_) => WakeVerdict::Wakes(holder),
+                None => WakeVerdict::Barrier(holder, barrier.missing_names(state, project)),
             };
         }
         match self.hold_of(state, (project, inbox), item.seq, now) {
-            Some(hold) => Verdict::Held(hold),
-            None => Verdict::Wakes(holder),
+            Some(hold) => WakeVerdict::Held(hold),
+            None => WakeVerdict::Wakes(holder),
         }
     }
 
-    fn leased(&self, slot: Option<&InboxSlot>, item: &Item, now: Now) -> Verdict {
+    fn leased(&self, slot: Option<&InboxSlot>, item: &Item, now: Now) -> WakeVerdict {
         let lease = slot.and_then(|slot| self.leases.get(slot.leased.get(&item.seq)?));
-        Verdict::Leased {
+        WakeVerdict::Leased {
             by: lease.and_then(|lease| lease.by.clone()),
             until: lease.map_or(now.wall, |lease| wall(lease.until, now)),
         }

@@ -41,11 +41,11 @@ async fn of_notification(hub: &Hub, id: Seq) -> Result<Why, ApiError> {
     let now = Now::read();
     let found = hub.read(|state, waiters| {
         let waiters = waiters.read();
-        let view = pending::View::new(state, &waiters, hub.has_dashboard(), now);
+        let explainer = pending::Explainer::new(state, &waiters, hub.has_dashboard(), now);
         let places = state.places(id).into_iter();
         let found = places.filter_map(|place| {
             let item = state.inbox(&place.0, &place.1)?.get(id)?;
-            Some(view.find(&place, item))
+            Some(explainer.find(&place, item))
         });
         found.collect::<Vec<_>>()
     })?;
@@ -80,7 +80,7 @@ async fn of_reader(hub: &Hub, project: ProjectName, target: InboxName) -> Result
     let read = hub.read(|state, waiters| {
         let (place, inboxes) = reader(state, &project, &target)?;
         let waiters = waiters.read();
-        let view = pending::View::new(state, &waiters, hub.has_dashboard(), now);
+        let explainer = pending::Explainer::new(state, &waiters, hub.has_dashboard(), now);
         let mut items: Vec<_> = inboxes
             .iter()
             .flat_map(|inbox| {
@@ -91,10 +91,11 @@ async fn of_reader(hub: &Hub, project: ProjectName, target: InboxName) -> Result
         items.sort_by_key(|(_, item)| (!item.wakes, item.priority, item.seq));
         let more = items.len().saturating_sub(MAX_ITEMS) as u64;
         let listed = items.into_iter().take(MAX_ITEMS);
-        let found = listed.map(|(inbox, item)| view.find(&(place.0.clone(), inbox.clone()), item));
+        let found =
+            listed.map(|(inbox, item)| explainer.find(&(place.0.clone(), inbox.clone()), item));
         let found: Vec<Found> = found.collect();
         let name = state.shown_name(&place.0, &place.1).to_owned();
-        Ok::<_, ApiError>((found, more, view.present(&place), place, inboxes, name))
+        Ok::<_, ApiError>((found, more, explainer.present(&place), place, inboxes, name))
     })?;
     let (found, more, present, place, inboxes, name) = read?;
     let items = with_words(hub, found).await?;
@@ -125,23 +126,20 @@ fn reader(
     project: &ProjectName,
     target: &InboxName,
 ) -> Result<(SessionKey, Vec<InboxName>), ApiError> {
-    let refusal = match state.find_session(project, target) {
+    let own = |key: &InboxName| ((project.clone(), key.clone()), vec![target.clone()]);
+    match target.as_str() {
+        InboxName::PERSON => return Ok(own(target)),
+        InboxName::PRIMARY => return Ok(own(state.primary(project).unwrap_or(target))),
+        _ => {}
+    }
+    match state.find_session(project, target) {
         Ok(place) => {
             let inboxes = state.inboxes_of(&place.0, &place.1);
-            return Ok((place, inboxes));
+            Ok((place, inboxes))
         }
-        Err(refusal) => refusal,
-    };
-    let is_role = [InboxName::PERSON, InboxName::PRIMARY].contains(&target.as_str());
-    if is_role || state.inbox(project, target).is_some() {
-        let key = match (target.as_str(), state.primary(project)) {
-            (InboxName::PRIMARY, Some(primary)) => primary.clone(),
-            _ => target.clone(),
-        };
-        let place = (project.clone(), key);
-        return Ok((place, vec![target.clone()]));
+        Err(_) if state.inbox(project, target).is_some() => Ok(own(target)),
+        Err(refusal) => Err(refusal.into()),
     }
-    Err(refusal.into())
 }
 
 /// The items, with the reasons that only the stored notifications give.

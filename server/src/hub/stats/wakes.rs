@@ -238,10 +238,10 @@ fn between(from: Timestamp, to: Timestamp) -> u64 {
 /// Whether the hub made this notification from a hook event, so that the session did not send it.
 fn is_by_hook(json: &[u8]) -> bool {
     #[derive(Default, Deserialize)]
-    struct WithData {
+    struct Origin {
         data: Option<Value>,
     }
-    let stored: WithData = serde_json::from_slice(json).unwrap_or_default();
+    let stored: Origin = serde_json::from_slice(json).unwrap_or_default();
     stored.data.is_some_and(|data| data["via"] == "hook")
 }
 

@@ -66,18 +66,18 @@ impl Case {
     }
 }
 
-fn word(verdict: &Verdict) -> &'static str {
+fn word(verdict: &WakeVerdict) -> &'static str {
     match verdict {
-        Verdict::Shown(..) => "shown",
-        Verdict::Leased { .. } => "leased",
-        Verdict::RidesAlong => "rides",
-        Verdict::Filtered(_) => "filtered",
-        Verdict::Barrier(..) => "barrier",
-        Verdict::Tried(..) => "tried",
-        Verdict::Settling(..) => "settling",
-        Verdict::Held(_) => "held",
-        Verdict::Wakes(_) => "wakes",
-        Verdict::Unattended => "unattended",
+        WakeVerdict::Shown(..) => "shown",
+        WakeVerdict::Leased { .. } => "leased",
+        WakeVerdict::RidesAlong => "rides",
+        WakeVerdict::Filtered(_) => "filtered",
+        WakeVerdict::Barrier(..) => "barrier",
+        WakeVerdict::Tried(..) => "tried",
+        WakeVerdict::Settling(..) => "settling",
+        WakeVerdict::Held(_) => "held",
+        WakeVerdict::Wakes(_) => "wakes",
+        WakeVerdict::Unattended => "unattended",
     }
 }
 

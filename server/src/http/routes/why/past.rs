@@ -210,9 +210,7 @@ pub(super) fn lines(state: &Fold, steps: &[Step]) -> Vec<WhyDetail> {
 
 /// The summary of a notification that went to no inbox.
 pub(super) fn recorded(id: Seq) -> String {
-    format!(
-        "notification {id} is only recorded: its type and its sender's settings give it no inbox"
-    )
+    format!("notification {id} went to no inbox: it is only recorded")
 }
 
 fn by_way(way: Way) -> Reason {

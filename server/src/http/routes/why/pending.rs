@@ -9,10 +9,10 @@ use hub_protocol::{
 use super::person;
 use crate::core::time::Now;
 use crate::fold::{Inbox, Item, RideAlong, Session, SessionKey, State as Fold};
-use crate::waiters::{Hold, Reach, Verdict, Waiters};
+use crate::waiters::{Hold, Reach, Waiters, WakeVerdict};
 
 /// What the reasons are computed from.
-pub(super) struct View<'a> {
+pub(super) struct Explainer<'a> {
     state: &'a Fold,
     waiters: &'a Waiters,
     has_dashboard: bool,
@@ -67,7 +67,7 @@ impl Found {
     }
 }
 
-impl<'a> View<'a> {
+impl<'a> Explainer<'a> {
     pub(super) fn new(
         state: &'a Fold,
         waiters: &'a Waiters,
@@ -111,36 +111,40 @@ impl<'a> View<'a> {
     ) -> Explained {
         let place = (project, inbox);
         match self.waiters.verdict(self.state, place, item, self.now) {
-            Verdict::Shown(at, way) => shown(at, way),
-            Verdict::Leased { by, until } => {
+            WakeVerdict::Shown(at, way) => shown(at, way),
+            WakeVerdict::Leased { by, until } => {
                 let by = by.unwrap_or_else(|| "a reader".into());
                 let text = format!(
                     "{by} received it and may acknowledge it until {until}; then it is offered again"
                 );
                 Explained::new(Reason::Leased, text).by(by).until(until)
             }
-            Verdict::RidesAlong => {
+            WakeVerdict::RidesAlong => {
                 let text = ride.map_or_else(String::new, rides);
                 Explained::new(Reason::RidesAlong, text)
             }
-            Verdict::Filtered(holder) => self.excluded(place, &holder, "its filter excludes it"),
-            Verdict::Barrier(holder, missing) => self.excluded(place, &holder, &barrier(&missing)),
-            Verdict::Tried(holder, way) => {
+            WakeVerdict::Filtered(holder) => {
+                self.excluded(place, &holder, "its filter excludes it")
+            }
+            WakeVerdict::Barrier(holder, missing) => {
+                self.excluded(place, &holder, &barrier(&missing))
+            }
+            WakeVerdict::Tried(holder, way) => {
                 let why = "it was shown in this way before, and nothing proved that it arrived";
                 self.no_transport(&holder_name(&holder), vec![failed(way, why)])
             }
-            Verdict::Settling(holder, until) => {
+            WakeVerdict::Settling(holder, until) => {
                 let by = holder_name(&holder);
                 let text = format!("the waiter {by} collects a burst until {until}");
                 Explained::new(Reason::Settling, text).by(by).until(until)
             }
-            Verdict::Held(hold) => held(&hold),
-            Verdict::Wakes(holder) => {
+            WakeVerdict::Held(hold) => held(&hold),
+            WakeVerdict::Wakes(holder) => {
                 let by = holder_name(&holder);
                 let text = format!("it is being handed to the waiter {by}");
                 Explained::new(Reason::Waking, text).by(by)
             }
-            Verdict::Unattended => self.unattended(place, item),
+            WakeVerdict::Unattended => self.unattended(place, item),
         }
     }
 
