@@ -29,6 +29,7 @@ pub(crate) mod seen;
 pub(crate) mod service;
 pub(crate) mod sessions;
 mod ssh;
+pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stream;
 pub(crate) mod trace;
@@ -38,6 +39,7 @@ pub(crate) mod up;
 pub(crate) mod wait;
 pub(crate) mod wake_test;
 pub(crate) mod watch;
+pub(crate) mod why;
 pub(crate) mod withdraw;
 
 use self::cli::{Cli, Command};
@@ -82,6 +84,8 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Mcp(args) => mcp::run(args, context()?),
         Command::Ack(args) => Box::pin(ack::run(args, &context()?)).await,
         Command::Seen(args) => Box::pin(seen::run(args, &context()?)).await,
+        Command::Why(args) => Box::pin(why::run(args, &context()?)).await,
+        Command::Stats(args) => Box::pin(stats::run(args, &context()?)).await,
         Command::Trace(args) => Box::pin(trace::run(args, &context()?)).await,
         Command::Inboxes(args) => Box::pin(inboxes::run(args, &context()?)).await,
         Command::Status(args) => Box::pin(status::run(args, &context()?)).await,

@@ -25,6 +25,7 @@ mod status;
 mod text;
 mod timestamp;
 mod wait;
+mod why;
 
 pub use agent::{Agent, UnknownAgent};
 pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
@@ -55,3 +56,4 @@ pub use status::{StatusError, StatusLine};
 pub use text::{escaped, for_model, is_hidden, one_line};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use wait::{AckRequest, Acked, BarrierReport, WAKE_FILE, WAKE_MARK, WaitReply, Way, WhyWoken};
+pub use why::{FailedWay, Reason, Why, WhyDetail, WhyItem};

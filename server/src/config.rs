@@ -66,6 +66,8 @@ pub struct Config {
     pub approvals: bool,
     /// Whether an agent may answer another agent's permission request.
     pub agents_may_approve: bool,
+    /// Whether two sessions that edit the same file are alerted.
+    pub same_file_alerts: bool,
     /// Retention of the log.
     pub retention: RetentionSettings,
     /// When a snapshot is saved.

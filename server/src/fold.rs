@@ -30,6 +30,7 @@ mod preferences; // the person's preferences
 mod question; // asked, claimed, settled
 mod reset; // a project is emptied
 mod retention; // the log's prefix is dropped
+mod ride_along; // why a notification wakes nobody
 mod seen; // the person's seen marks
 mod session; // one session: its state, properties and turn
 mod session_registry; // sessions are registered, named, found and ended
@@ -50,9 +51,9 @@ pub use answer::{AnswerPath, place_of};
 pub use hub_protocol::Status;
 pub use inbox::{Inbox, Item};
 pub use listener::Listener;
-pub use notification::MAX_HOPS;
 pub use phase::SessionPhase;
 pub use question::Question;
+pub use ride_along::RideAlong;
 pub use session::{Registered, Session, SessionKey};
 pub use wake_class::WakeClass;
 

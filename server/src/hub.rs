@@ -97,13 +97,15 @@ impl Drop for Leaving {
     }
 }
 
-/// Permissions of agents, as set in the configuration.
+/// Rules for agents, as set in the configuration.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rules {
     /// Whether the hub holds a permission request of an agent until it is answered.
     pub approvals: bool,
     /// Whether an agent may approve another agent's permission request.
     pub agents_may_approve: bool,
+    /// Whether two sessions that edit the same file are alerted.
+    pub same_file_alerts: bool,
 }
 
 /// The parts from which a hub is started.
@@ -121,7 +123,7 @@ pub struct HubParts {
     pub offered: Seq,
     /// The wake limits of agent sessions.
     pub limits: WakeLimits,
-    /// The permissions of agents.
+    /// The rules for agents.
     pub rules: Rules,
     /// The files that agents watch for the hub.
     pub wake_files: WakeFiles,

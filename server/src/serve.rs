@@ -210,6 +210,7 @@ fn start_hub(
         rules: Rules {
             approvals: config.approvals,
             agents_may_approve: config.agents_may_approve,
+            same_file_alerts: config.same_file_alerts,
         },
         wake_files: WakeFiles::new(dir.path().join("wake")),
         queue: config.limits.queue.get() as usize,

@@ -69,7 +69,13 @@ fn turn() -> impl Strategy<Value = Turn> {
     let tasks = prop::collection::vec(Just("b1".to_owned()), 0..2);
     prop_oneof![
         by.prop_map(|by| Turn::Began { by }),
-        (tasks, any::<bool>()).prop_map(|(tasks, silent)| Turn::Stopped { tasks, silent }),
+        (tasks, any::<bool>(), any::<Option<bool>>()).prop_map(|(tasks, silent, acted)| {
+            Turn::Stopped {
+                tasks,
+                silent,
+                acted,
+            }
+        }),
         Just("rate_limit".to_owned()).prop_map(|reason| Turn::Failed {
             reason,
             until: None

@@ -343,7 +343,59 @@ export interface Schemas {
                 ms: number;
             }[];
         };
+        false_wakes: {
+            wakes: number;
+            idle: number;
+            rate: number | null;
+        };
+        proofs: Schemas["Percentiles"];
+        answers_by_session: {
+            project: Schemas["Project"];
+            session: Schemas["Name"];
+            name: string;
+            count: number;
+            p50_ms: number;
+            p95_ms: number;
+        }[];
+        tokens_by_sender: {
+            project: Schemas["Project"];
+            from: Schemas["Name"];
+            name: string;
+            notifications: number;
+            tokens: number;
+        }[];
+        summary: string;
+        details: Schemas["Detail"][];
         partial: boolean;
+    };
+    Percentiles: {
+        count: number;
+        p50_ms: Schemas["Milliseconds"];
+        p95_ms: Schemas["Milliseconds"];
+    };
+    Detail: {
+        at?: Schemas["Timestamp"];
+        text: string;
+    };
+    Reason: "woken" | "delivered_by_hook" | "settled" | "recorded" | "nothing_pending" | "leased" | "rides_along" | "filtered" | "inbox_held" | "settling" | "limit" | "busy" | "asks" | "waking" | "no_transport" | "no_hooks" | "hook_untrusted" | "ended" | "no_reader" | "muted" | "snoozed" | "quiet_hours" | "no_alert" | "awaits_person" | "seen";
+    Why: {
+        summary: string;
+        reason: Schemas["Reason"];
+        items: {
+            id: Schemas["Seq"];
+            project: Schemas["Project"];
+            inbox?: Schemas["Name"];
+            reason: Schemas["Reason"];
+            text: string;
+            until?: Schemas["Timestamp"];
+            by?: string;
+            ways?: {
+                way: Schemas["Way"];
+                why: string;
+            }[];
+        }[];
+        more?: number;
+        details: Schemas["Detail"][];
     };
     Trace: {
         partial?: boolean;

@@ -41,6 +41,7 @@ mod timeline;
 mod trace;
 mod wait;
 mod wake_note;
+mod why;
 
 /// Describes the cluster that the hub is in.
 pub type ClusterStatus = Box<dyn Fn() -> ClusterInfo + Send + Sync>;
@@ -113,6 +114,7 @@ fn routes_of_the_hub() -> Router<Hub> {
         .route("/markdown", post(markdown::parse))
         .route("/preferences", get(preferences::get).put(preferences::put))
         .route("/stats", get(stats::stats))
+        .route("/why/{target}", get(why::why))
         .route("/timeline", get(timeline::timeline))
         .route("/timeline/moment", get(timeline::moment))
         .route("/hooks/{agent}", post(hooks::hook))
