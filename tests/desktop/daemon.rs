@@ -73,7 +73,7 @@ impl Note {
     }
 }
 
-/// What a daemon shows, and how often it was asked to show something.
+/// The notifications that a daemon shows, and how often it was asked to show something.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Screen {
     pub(crate) notes: Vec<Note>,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::daemon::{Bus, Daemon};
 
-/// What most daemons can do.
+/// The capabilities of most daemons.
 pub(crate) const USUAL: [&str; 3] = ["actions", "body", "body-markup"];
 
 /// The parts of a desktop. Dropping it ends all of them.

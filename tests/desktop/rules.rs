@@ -1,4 +1,4 @@
-//! When nothing is shown: a focused dashboard, mutes and quiet hours.
+//! Needs that are not shown: a focused dashboard, mutes and quiet hours.
 
 use hub_harness::until;
 use hub_protocol::Timestamp;
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::desktop::Desktop;
 
 #[tokio::test]
-async fn nothing_is_shown_while_the_person_looks_at_the_dashboard() {
+async fn a_need_is_not_shown_while_a_dashboard_has_the_focus() {
     let mut desktop = Desktop::new().await;
     let person = desktop.hub.person().await;
     let mut presence = desktop.client.events("?kinds=presence").await;

@@ -1,4 +1,4 @@
-//! What is shown: titles, texts and buttons, once, until the need is settled.
+//! The notifications: titles, texts and buttons, once, until the need is settled.
 
 use hub_harness::{Client, each};
 use serde_json::{Value, json};

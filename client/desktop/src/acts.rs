@@ -1,4 +1,4 @@
-//! What a click does: gives an answer as the person, or shows the session's pane or the dashboard.
+//! The actions of a click: an answer as the person, or the session's pane or the dashboard.
 
 use std::path::PathBuf;
 use std::process::Stdio;

@@ -46,7 +46,7 @@ trait Notifications {
     fn close_notification(&self, id: u32) -> zbus::Result<()>;
 }
 
-/// What happened at the daemon.
+/// An event of the daemon.
 #[derive(Debug)]
 pub(crate) enum Signal {
     /// The person chose an action of a notification, by its tag and the key of the action.

@@ -1,4 +1,4 @@
-//! Which needs are shown: a pure function of the snapshots, of what the person closed, and of what the daemon lost.
+//! The needs that are shown. It decides by snapshots and by the notifications that were closed, without I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub(crate) struct Card {
     pub more: usize,
 }
 
-/// What changes on the screen.
+/// A change of the screen.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
     /// The tags of notifications to show, or to replace.
@@ -126,7 +126,7 @@ impl Desk {
         self.shown.remove(tag);
     }
 
-    /// What the next run must know; `None` before the first snapshot.
+    /// The memory for the next run; `None` before the first snapshot.
     pub(crate) fn memory(&self) -> Option<Memory> {
         let known = self.known.as_ref()?;
         let handled = known.iter().filter(|tag| !self.shown.contains_key(*tag));

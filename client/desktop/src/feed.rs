@@ -26,7 +26,7 @@ const MAX_REFRESH: Duration = Duration::from_secs(30);
 /// The pauses before another attempt to connect.
 const RETRY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
-/// What the hub reports.
+/// A report of the hub.
 #[derive(Debug)]
 pub(crate) enum Update {
     /// The hub has this log, which is not the one of the earlier snapshots.
@@ -271,7 +271,7 @@ impl Feed {
     }
 }
 
-/// Whether a notification is itself a reason to call the person. Questions and approvals are needs anyway.
+/// Whether a notification is itself a reason to call the person. Questions and approvals are needs already.
 fn is_urgent(it: &Notification) -> bool {
     let reports = [Kind::Question, Kind::Approval, Kind::Answer];
     it.priority == Priority::Urgent && it.from.as_str() != "person" && !reports.contains(&it.kind)

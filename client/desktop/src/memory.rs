@@ -1,4 +1,4 @@
-//! What the program remembers over a restart: the needs that it must not show again.
+//! The memory over a restart: the needs that the program must not show again.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -37,7 +37,7 @@ impl MemoryFile {
         Self { path, written }
     }
 
-    /// What was written last.
+    /// The memory that was written last.
     pub(crate) fn memory(&self) -> &Memory {
         &self.written
     }

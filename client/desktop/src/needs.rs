@@ -38,7 +38,7 @@ pub(crate) struct Need {
     pub name: String,
     /// The priority of the notification that reports it.
     pub priority: Priority,
-    /// What the session does, in a few words.
+    /// A verb phrase for the session.
     pub verb: &'static str,
     /// The question, the request or the last words.
     pub text: String,
