@@ -1,9 +1,11 @@
 //! `hubctl`: publishes notifications to the hub, and waits for those of others.
 //!
-//! It is a library for its program, and for the program that writes the manual pages and the completions.
+//! It is a library for its program, for the program that writes the manual pages and the completions, and for the
+//! programs beside it, such as `hub-desktop`.
 
 mod api;
 mod arguments;
+mod beside;
 mod commands;
 mod error;
 mod exit_code;
@@ -20,12 +22,16 @@ use std::io::Write as _;
 use std::pin::pin;
 use std::process::ExitCode;
 
+pub use crate::beside::{Connection, EventStream};
 pub use crate::commands::cli::command_line;
 pub use crate::commands::completions::{Shell, completions};
-pub use crate::commands::service::packaged_units;
+pub use crate::commands::service::{packaged_units, unit_word};
+pub use crate::error::Error;
+pub use crate::hub::Path;
+pub use crate::hub::sse::Event;
+pub use crate::settings::HubLocation;
 
 use crate::commands::cli::{Cli, is_hook};
-use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::output::text::line;
 use crate::system::runtime::block_on;

@@ -56,6 +56,8 @@ struct HubInner {
     streams: Arc<Semaphore>,
     /// One clone for each event stream of a dashboard.
     dashboards: Arc<()>,
+    /// One clone for each page of a dashboard that has the focus.
+    focused: Arc<()>,
     began: Notify,
     active: OnceLock<ActiveHub>,
 }
@@ -70,12 +72,24 @@ pub struct StreamPermit {
     _permit: OwnedSemaphorePermit,
     #[allow(dead_code)] // held until the stream ends
     dashboard: Option<Arc<()>>,
-    open: Gauge,
+    #[allow(dead_code)] // held until the stream ends
+    focus: Option<Focus>,
+    /// Counts the streams that are read for their events.
+    open: Option<Gauge>,
+}
+
+/// A page of a dashboard that has the focus. Drop order matters: remove the page first, then notify the watchers of
+/// presence.
+struct Focus {
+    _page: Arc<()>,
+    _leaving: Leaving,
 }
 
 impl Drop for StreamPermit {
     fn drop(&mut self) {
-        self.open.dec();
+        if let Some(open) = &self.open {
+            open.dec();
+        }
     }
 }
 
@@ -165,6 +179,7 @@ impl Hub {
             shutdown: parts.shutdown,
             streams: Arc::new(Semaphore::new(parts.streams)),
             dashboards: Arc::new(()),
+            focused: Arc::new(()),
             began: Notify::new(),
             active: OnceLock::new(),
         };
@@ -351,15 +366,22 @@ impl Hub {
 
     /// Takes a slot for a long-lived connection, or fails if all are taken. Dropping the permit frees the slot.
     pub fn stream_permit(&self) -> Result<StreamPermit, Rejected> {
+        let mut permit = self.slot()?;
+        let open = self.0.metrics.streams.clone();
+        open.inc();
+        permit.open = Some(open);
+        Ok(permit)
+    }
+
+    fn slot(&self) -> Result<StreamPermit, Rejected> {
         let permit = Arc::clone(&self.0.streams)
             .try_acquire_owned()
             .map_err(|_| Rejected::TooManyStreams)?;
-        let open = self.0.metrics.streams.clone();
-        open.inc();
         Ok(StreamPermit {
             _permit: permit,
             dashboard: None,
-            open,
+            focus: None,
+            open: None,
         })
     }
 
@@ -368,6 +390,22 @@ impl Hub {
         let mut permit = self.stream_permit()?;
         permit.dashboard = Some(Arc::clone(&self.0.dashboards));
         Ok(permit)
+    }
+
+    /// A slot for the stream of a dashboard's page that is open as long as the page has the focus.
+    pub fn focus_permit(&self) -> Result<StreamPermit, Rejected> {
+        let mut permit = self.slot()?;
+        permit.focus = Some(Focus {
+            _page: Arc::clone(&self.0.focused),
+            _leaving: self.leaving(),
+        });
+        self.presence_changed();
+        Ok(permit)
+    }
+
+    /// Whether the person looks at a dashboard.
+    pub fn is_focused(&self) -> bool {
+        Arc::strong_count(&self.0.focused) > 1
     }
 
     /// Whether a dashboard is open.
@@ -397,7 +435,7 @@ impl Hub {
         self.0.presence.subscribe()
     }
 
-    /// Notifies the watchers of presence of a change at another hub of the cluster.
+    /// Notifies the watchers of presence of a change that the waiters do not have: of another hub, or of a page.
     pub fn presence_changed(&self) {
         self.0.presence.send_modify(|version| *version += 1);
     }

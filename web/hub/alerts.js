@@ -51,7 +51,7 @@ export class Alerts {
   start() {
     const { store } = this;
     const signal = store.closed;
-    trackFocus(signal);
+    trackFocus(store.api, signal);
     const stop = store.watch(['questions', 'sessions', 'feed', 'connection'], () => this.#update());
     store.addEventListener('arrived', (event) => this.#addUrgent(/** @type {CustomEvent} */ (event).detail.notifications), { signal });
     navigator.serviceWorker?.addEventListener('message', (event) => this.#receive(event), { signal });
