@@ -32,6 +32,7 @@ mod phase;
 mod preferences;
 mod probes;
 mod questions;
+mod rules;
 mod seen;
 mod sessions;
 mod stats;
@@ -112,6 +113,8 @@ fn routes_of_the_hub() -> Router<Hub> {
         .route("/questions/{id}/withdraw", post(questions::withdraw))
         .route("/markdown", post(markdown::parse))
         .route("/preferences", get(preferences::get).put(preferences::put))
+        .route("/rules", get(rules::list))
+        .route("/rules/test", post(rules::test))
         .route("/stats", get(stats::stats))
         .route("/timeline", get(timeline::timeline))
         .route("/timeline/moment", get(timeline::moment))

@@ -13,7 +13,9 @@ use serde_json::value::RawValue;
 
 use super::history;
 use super::stored;
-use crate::core::record::{Notified, Record, SettleReason, Settled, Target};
+use crate::core::record::{
+    Notified, Record, RuleAction, RuleNote, RuleNoted, SettleReason, Settled, Target,
+};
 use crate::core::time::Now;
 use crate::fold::MAX_HOPS;
 use crate::http::error::{ApiError, Code};
@@ -24,6 +26,8 @@ use crate::log::{CHUNK_BYTES, Log};
 
 /// Limit of records scanned in one request.
 const MAX_SCAN: usize = 200_000;
+/// Why a notification rides along that names no other reason.
+const LATE: &str = "it came late";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -77,6 +81,7 @@ fn steps(
         scanned += events.len();
         for event in &events {
             if let Some(record) = event.record() {
+                explain_mute(&mut steps, record, id);
                 steps.extend(of_record(event.seq(), record, id));
                 steps.extend(answer.and_then(|it| of_answer(event.seq(), record, it)));
             }
@@ -135,6 +140,12 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
             };
             vec![step(seq, it.at, state, None, it.by.clone())]
         }
+        Record::RuleFired(it) if it.notification == Some(id) => {
+            let actions: Vec<&str> = it.actions.iter().map(|it| it.as_str()).collect();
+            let by = format!("rule '{}': {}", it.rule, actions.join(", "));
+            vec![step(seq, it.at, "fired", None, Some(by))]
+        }
+        Record::RuleNoted(it) => of_rule(seq, it, id).into_iter().collect(),
         Record::Seen(seen) if seen.contains(id) => {
             vec![step(
                 seq,
@@ -145,6 +156,34 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
             )]
         }
         _ => Vec::new(),
+    }
+}
+
+/// The step of a rule that has fired on the notification.
+fn of_rule(seq: Seq, it: &RuleNoted, id: Seq) -> Option<Step> {
+    let (state, about) = match &it.note {
+        RuleNote::Began => return None,
+        RuleNote::Started { notification, .. } => ("started", (*notification)?),
+        RuleNote::Escalated {
+            notification, made, ..
+        } => made.map(|_| ("escalated", *notification))?,
+    };
+    let by = Some(format!("rule '{}'", it.rule));
+    (about == id).then(|| step(seq, it.at, state, None, by))
+}
+
+/// Gives a rule that muted the notification as the reason why it wakes nobody. The firing follows in the same commit.
+fn explain_mute(steps: &mut [Step], record: &Record, id: Seq) {
+    let Record::RuleFired(it) = record else {
+        return;
+    };
+    if it.notification != Some(id) || !it.actions.contains(&RuleAction::Mute) {
+        return;
+    }
+    for step in steps.iter_mut().filter(|it| it.state == "stored") {
+        if step.rides_along.as_deref().is_some_and(|why| why == LATE) {
+            step.rides_along = Some(format!("rule '{}' muted it", it.rule));
+        }
     }
 }
 
@@ -197,7 +236,7 @@ fn rides_along(notified: &Notified, target: &Target) -> Option<String> {
         _ if target.inbox == route.from => "a note to oneself wakes nobody".into(),
         _ if route.priority == Priority::Low => "priority low wakes nobody".into(),
         _ if route.hops > MAX_HOPS => format!("more than {MAX_HOPS} replies in a row wake nobody"),
-        _ => own.unwrap_or_else(|| "it came late".into()),
+        _ => own.unwrap_or_else(|| LATE.into()),
     })
 }
 
