@@ -24,6 +24,7 @@ pub(crate) mod notify;
 pub(crate) mod primary;
 pub(crate) mod questions;
 pub(crate) mod reset;
+pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod seen;
 pub(crate) mod service;
@@ -68,6 +69,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Dashboard(args) => Box::pin(dashboard::run(args, &context()?)).await,
         Command::Doctor(args) => Box::pin(doctor::run(args, &context()?)).await,
         Command::WakeTest(args) => Box::pin(wake_test::run(args, &context()?)).await,
+        Command::Rules(args) => Box::pin(rules::run(args, &context()?)).await,
         Command::Reset(args) => Box::pin(reset::run(args, &context()?)).await,
         Command::Wait(args) => Box::pin(wait::run(args, &context()?)).await,
         Command::Stream(args) => Box::pin(stream::run(args, &context()?)).await,

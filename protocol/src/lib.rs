@@ -19,6 +19,7 @@ mod preferences;
 mod priority;
 mod problem;
 mod question;
+mod rule;
 mod session;
 mod spool;
 mod status;
@@ -48,6 +49,7 @@ pub use problem::Problem;
 pub use question::{
     AnswerDelivery, AnswerPost, ByPost, Place, Question, QuestionState, Questions, Verdict, verdict,
 };
+pub use rule::{RuleInfo, RuleList, RuleMatch};
 pub use session::{
     Listener, Listening, Process, Session, SessionInfo, Sessions, Source, Unlistened, Wake,
 };

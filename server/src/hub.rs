@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::core::command::{AgentEvent, Command, Hook};
 use crate::core::rejected::Rejected;
+use crate::core::rule::RuleSet;
 use crate::core::wake_files::WakeFiles;
 use crate::fold::State;
 use crate::hub::metrics::Metrics;
@@ -31,6 +32,7 @@ use crate::waiters::{Batch, Outcome, SharedWaiters, WaitSpec, Waiters, WakeLimit
 
 pub mod clock;
 pub mod draft;
+pub mod dry_run;
 pub mod metrics;
 pub mod stats;
 pub mod stored;
@@ -50,6 +52,7 @@ struct HubInner {
     presence: watch::Sender<u64>,
     leases: LeaseKey,
     rules: Rules,
+    rule_set: Arc<RuleSet>,
     wake_files: WakeFiles,
     metrics: Arc<Metrics>,
     shutdown: CancellationToken,
@@ -139,6 +142,8 @@ pub struct HubParts {
     pub limits: WakeLimits,
     /// The rules for agents.
     pub rules: Rules,
+    /// The rules by which the hub acts on notifications.
+    pub rule_set: Arc<RuleSet>,
     /// The files that agents watch for the hub.
     pub wake_files: WakeFiles,
     /// The most requests that may be queued for the writer.
@@ -174,6 +179,7 @@ impl Hub {
             presence,
             leases: parts.leases,
             rules: parts.rules,
+            rule_set: Arc::clone(&parts.rule_set),
             wake_files: parts.wake_files,
             metrics: Arc::clone(&metrics),
             shutdown: parts.shutdown,
@@ -183,7 +189,15 @@ impl Hub {
             began: Notify::new(),
             active: OnceLock::new(),
         };
-        let writer = Writer::new(state, waiters, log, due_sender, metrics, parts.reload);
+        let writer = Writer::new(
+            state,
+            waiters,
+            log,
+            due_sender,
+            metrics,
+            parts.reload,
+            parts.rule_set,
+        );
         let thread = std::thread::Builder::new()
             .name("writer".into())
             .spawn(move || writer.run(&asks))
@@ -199,7 +213,7 @@ impl Hub {
     /// Carries out a command, and returns once it is durable. Fails if the hub rejects it. A standby passes it on.
     pub async fn submit(&self, command: Command) -> Result<Done, Rejected> {
         if let Some(active) = self.0.active.get()
-            && self.log().journal().health() == Health::Standby
+            && self.is_standby()
             && command.is_from_outside()
         {
             return active(command).await;
@@ -443,6 +457,16 @@ impl Hub {
     /// Returns the permissions of agents.
     pub fn rules(&self) -> Rules {
         self.0.rules
+    }
+
+    /// Whether another hub of the cluster decides commands, or may do so.
+    pub fn is_standby(&self) -> bool {
+        self.log().journal().health() == Health::Standby
+    }
+
+    /// Returns the rules by which the hub acts on notifications.
+    pub fn rule_set(&self) -> &Arc<RuleSet> {
+        &self.0.rule_set
     }
 
     /// Returns the files that agents watch for the hub.

@@ -242,6 +242,13 @@ impl Waiters {
         self.activity.seen(project, session)
     }
 
+    /// Returns when the hub last received anything from a session: now while a tool runs, because an agent reports
+    /// nothing meanwhile, however long that takes.
+    pub fn heard(&self, place: &SessionKey, now: Timestamp) -> Timestamp {
+        let seen = || self.seen(&place.0, &place.1).unwrap_or_default();
+        self.tool(place).map_or_else(seen, |_| now)
+    }
+
     /// Whether the session's inbox has had a waiter since the hub started.
     pub fn waited(&self, project: &ProjectName, session: &InboxName) -> bool {
         self.activity.waited(project, session)

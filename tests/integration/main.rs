@@ -18,6 +18,7 @@ mod mcp;
 mod preferences;
 mod questions;
 mod redelivery;
+mod rules;
 mod same_file;
 mod secrets;
 mod sessions;

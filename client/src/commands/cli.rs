@@ -6,9 +6,9 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
     ack, answer, ask, claim, clear, completions, config, dashboard, doctor, down, expect, history,
-    hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, questions, reset, run,
-    seen, service, sessions, stats, status, stream, trace, tunnel, unlisten, up, wait, wake_test,
-    watch, why, withdraw,
+    hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, questions, reset,
+    rules, run, seen, service, sessions, stats, status, stream, trace, tunnel, unlisten, up, wait,
+    wake_test, watch, why, withdraw,
 };
 use crate::settings::HubLocation;
 
@@ -133,6 +133,8 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArgs),
     /// Test whether a session is woken
     WakeTest(wake_test::WakeTestArgs),
+    /// List the hub's rules, or test rules on its log
+    Rules(rules::RulesArgs),
     /// Empty a project
     Reset(reset::ResetArgs),
     /// Start the hub in the background

@@ -32,6 +32,7 @@ mod phase;
 mod preferences;
 mod probes;
 mod questions;
+mod rules;
 mod seen;
 mod sessions;
 mod stats;
@@ -113,6 +114,8 @@ fn routes_of_the_hub() -> Router<Hub> {
         .route("/questions/{id}/withdraw", post(questions::withdraw))
         .route("/markdown", post(markdown::parse))
         .route("/preferences", get(preferences::get).put(preferences::put))
+        .route("/rules", get(rules::list))
+        .route("/rules/test", post(rules::test))
         .route("/stats", get(stats::stats))
         .route("/why/{target}", get(why::why))
         .route("/timeline", get(timeline::timeline))

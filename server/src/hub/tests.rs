@@ -32,6 +32,7 @@ fn hub(journal: Arc<dyn Journal>) -> Hub {
             per_hour: 60,
         },
         rules: Rules::default(),
+        rule_set: Arc::default(),
         wake_files: WakeFiles::new("/dev/null/wake".into()),
         queue: 64,
         streams: 64,

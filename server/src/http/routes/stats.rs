@@ -176,7 +176,11 @@ fn read(log: &Log, mut tally: Tally) -> Result<Read, JournalError> {
 
 /// A position at or before the window's first record, and whether the window may begin before the records that are
 /// read.
-fn beginning(log: &Log, head: Seq, from: Timestamp) -> Result<(Seq, bool), JournalError> {
+pub(super) fn beginning(
+    log: &Log,
+    head: Seq,
+    from: Timestamp,
+) -> Result<(Seq, bool), JournalError> {
     let first = log.earliest().max((head + 1).saturating_sub(MAX_RECORDS));
     let mut start = head + 1;
     while start > first {

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::history;
 use super::stored;
-use crate::core::record::{Record, SettleReason, Settled, Target};
+use crate::core::record::{Record, RuleAction, RuleNote, RuleNoted, SettleReason, Settled, Target};
 use crate::core::time::Now;
 use crate::fold::RideAlong;
 use crate::http::error::{ApiError, Code};
@@ -74,6 +74,7 @@ pub(super) fn steps(
         scanned += events.len();
         for event in &events {
             if let Some(record) = event.record() {
+                explain_mute(&mut steps, record, id);
                 steps.extend(of_record(event.seq(), record, id));
                 steps.extend(answer.and_then(|it| of_answer(event.seq(), record, it)));
             }
@@ -132,6 +133,12 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
             };
             vec![step(seq, it.at, state, None, it.by.clone())]
         }
+        Record::RuleFired(it) if it.notification == Some(id) => {
+            let actions: Vec<&str> = it.actions.iter().map(|it| it.as_str()).collect();
+            let by = format!("rule '{}': {}", it.rule, actions.join(", "));
+            vec![step(seq, it.at, "fired", None, Some(by))]
+        }
+        Record::RuleNoted(it) => of_rule(seq, it, id).into_iter().collect(),
         Record::Seen(seen) if seen.contains(id) => {
             vec![step(
                 seq,
@@ -142,6 +149,35 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
             )]
         }
         _ => Vec::new(),
+    }
+}
+
+/// The step of a rule that has fired on the notification.
+fn of_rule(seq: Seq, it: &RuleNoted, id: Seq) -> Option<Step> {
+    let (state, about) = match &it.note {
+        RuleNote::Began => return None,
+        RuleNote::Started { notification, .. } => ("started", (*notification)?),
+        RuleNote::Escalated {
+            notification, made, ..
+        } => made.map(|_| ("escalated", *notification))?,
+    };
+    let by = Some(format!("rule '{}'", it.rule));
+    (about == id).then(|| step(seq, it.at, state, None, by))
+}
+
+/// Gives a rule that muted the notification as the reason why it wakes nobody. The firing follows in the same commit.
+fn explain_mute(steps: &mut [Step], record: &Record, id: Seq) {
+    let Record::RuleFired(it) = record else {
+        return;
+    };
+    if it.notification != Some(id) || !it.actions.contains(&RuleAction::Mute) {
+        return;
+    }
+    let unexplained = RideAlong::Quiet(None).to_string();
+    for step in steps.iter_mut().filter(|it| it.state == "stored") {
+        if step.rides_along.as_ref() == Some(&unexplained) {
+            step.rides_along = Some(format!("rule '{}' muted it", it.rule));
+        }
     }
 }
 
