@@ -56,7 +56,7 @@ pub use listener::Listener;
 pub use notification::MAX_HOPS;
 pub use phase::SessionPhase;
 pub use question::Question;
-pub use rule::{candidate, received};
+pub use rule::{received, subject};
 pub use rule_table::{OpenRun, RuleTally};
 pub use session::{Registered, Session, SessionKey};
 pub use wake_class::WakeClass;

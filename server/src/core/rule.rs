@@ -81,7 +81,7 @@ pub struct NotifyAction {
 
 /// The properties of a notification that rules match.
 #[derive(Debug, Clone, Copy)]
-pub struct Candidate<'a> {
+pub struct Subject<'a> {
     /// Its project.
     pub project: &'a ProjectName,
     /// The session or name that sent it.
@@ -129,7 +129,7 @@ impl Rule {
     }
 
     /// Whether it fires on this notification, apart from its cooldown.
-    pub fn matches(&self, it: &Candidate<'_>) -> bool {
+    pub fn matches(&self, it: &Subject<'_>) -> bool {
         let on = &self.condition;
         let text = shortened(it.msg, MAX_TEXT);
         self.may_match(it.kind)

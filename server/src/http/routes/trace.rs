@@ -13,9 +13,7 @@ use serde_json::value::RawValue;
 
 use super::history;
 use super::stored;
-use crate::core::record::{
-    Notified, Record, RuleAction, RuleNote, RuleNoted, SettleReason, Settled, Target,
-};
+use crate::core::record::{Notified, Record, RuleNote, RuleNoted, SettleReason, Settled, Target};
 use crate::core::time::Now;
 use crate::fold::MAX_HOPS;
 use crate::http::error::{ApiError, Code};
@@ -26,8 +24,6 @@ use crate::log::{CHUNK_BYTES, Log};
 
 /// Limit of records scanned in one request.
 const MAX_SCAN: usize = 200_000;
-/// Why a notification rides along that names no other reason.
-const LATE: &str = "it came late";
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -81,7 +77,6 @@ fn steps(
         scanned += events.len();
         for event in &events {
             if let Some(record) = event.record() {
-                explain_mute(&mut steps, record, id);
                 steps.extend(of_record(event.seq(), record, id));
                 steps.extend(answer.and_then(|it| of_answer(event.seq(), record, it)));
             }
@@ -172,21 +167,6 @@ fn of_rule(seq: Seq, it: &RuleNoted, id: Seq) -> Option<Step> {
     (about == id).then(|| step(seq, it.at, state, None, by))
 }
 
-/// Gives a rule that muted the notification as the reason why it wakes nobody. The firing follows in the same commit.
-fn explain_mute(steps: &mut [Step], record: &Record, id: Seq) {
-    let Record::RuleFired(it) = record else {
-        return;
-    };
-    if it.notification != Some(id) || !it.actions.contains(&RuleAction::Mute) {
-        return;
-    }
-    for step in steps.iter_mut().filter(|it| it.state == "stored") {
-        if step.rides_along.as_deref().is_some_and(|why| why == LATE) {
-            step.rides_along = Some(format!("rule '{}' muted it", it.rule));
-        }
-    }
-}
-
 /// The step of a question's answer on its way to the asker.
 fn of_answer(seq: Seq, record: &Record, answer: Seq) -> Option<Step> {
     let (state, at) = match record {
@@ -219,12 +199,15 @@ fn rides_along(notified: &Notified, target: &Target) -> Option<String> {
     #[derive(Default, Deserialize)]
     struct WithData {
         data: Option<Value>,
+        muted_by: Option<String>,
     }
     let route = &notified.route;
     if target.wakes {
         return None;
     }
     let notification: WithData = serde_json::from_slice(&notified.json).unwrap_or_default();
+    let muted_by = notification.muted_by.as_ref();
+    let muted = muted_by.map(|rule| format!("rule '{rule}' muted it"));
     let own = notification
         .data
         .and_then(|it| Some(it.get("rides_along")?.as_str()?.to_owned()));
@@ -236,7 +219,7 @@ fn rides_along(notified: &Notified, target: &Target) -> Option<String> {
         _ if target.inbox == route.from => "a note to oneself wakes nobody".into(),
         _ if route.priority == Priority::Low => "priority low wakes nobody".into(),
         _ if route.hops > MAX_HOPS => format!("more than {MAX_HOPS} replies in a row wake nobody"),
-        _ => own.unwrap_or_else(|| LATE.into()),
+        _ => muted.or(own).unwrap_or_else(|| "it came late".into()),
     })
 }
 
