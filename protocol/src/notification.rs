@@ -62,6 +62,9 @@ pub struct Notification {
     /// When the hub stored it, if that differs from `ts`, because the notification was spooled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received: Option<Timestamp>,
+    /// The name of the rule that muted it: it wakes and alerts nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub muted_by: Option<String>,
 }
 
 impl Notification {

@@ -18,9 +18,9 @@ pub struct RuleList {
 pub struct RuleInfo {
     /// Its name.
     pub name: String,
-    /// What it matches.
+    /// Its condition.
     pub when: String,
-    /// What it does.
+    /// Its actions.
     pub then: String,
     /// How often it fired.
     pub fired: u64,

@@ -57,7 +57,7 @@ pub use listener::Listener;
 pub use phase::SessionPhase;
 pub use question::Question;
 pub use ride_along::RideAlong;
-pub use rule::{candidate, received};
+pub use rule::{received, subject};
 pub use rule_table::{OpenRun, RuleTally};
 pub use session::{Registered, Session, SessionKey};
 pub use wake_class::WakeClass;

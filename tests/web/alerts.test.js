@@ -89,6 +89,12 @@ test('sessions are needs by their phase, once each, with a tag that lasts as lon
   assert.deepEqual(both.map(({ tag }) => tag), needs.map(({ tag }) => tag), 'the same needs with the card of one');
 });
 
+test('a notification that a rule muted calls nobody', () => {
+  const session = /** @type {any} */ ({ id: 'a', project: 'p', name: 'a', last: 3, phase: { name: 'blocked', since: TS, text: 'words' } });
+  assert.equal(needsOf([], [session], () => notification(3)).length, 1);
+  assert.equal(needsOf([], [session], () => notification(3, { muted_by: 'quiet' })).length, 0);
+});
+
 test('a question offers its options, if they are its only answers and fit', () => {
   assert.deepEqual(titles(asked({ options: ['a', 'b'] })), ['a', 'b']);
   assert.deepEqual(titles(asked({ options: ['a'] })), ['a']);

@@ -40,6 +40,7 @@ export interface Schemas {
         options?: string[];
         hops?: number;
         received?: Schemas["Timestamp"];
+        muted_by?: string;
     };
     Notification: Schemas["NotificationFields"];
     DeliveredNotification: Schemas["NotificationFields"] & {
@@ -311,6 +312,33 @@ export interface Schemas {
         attached: boolean;
         attach: string;
     };
+    RuleList: {
+        rules: {
+            name: string;
+            when: string;
+            then: string;
+            fired: number;
+            last: Schemas["Timestamp"] | null;
+        }[];
+        text: string;
+    };
+    RuleReport: {
+        from: Schemas["Timestamp"];
+        to: Schemas["Timestamp"];
+        fired: {
+            rule: string;
+            at: Schemas["Timestamp"];
+            project: Schemas["Project"];
+            from: Schemas["Name"];
+            notification: Schemas["Seq"] | null;
+            text: string;
+        }[];
+        counts: {
+            [key: string]: number;
+        };
+        partial: boolean;
+        text: string;
+    };
     Milliseconds: number | null;
     Stats: {
         from: Schemas["Timestamp"];
@@ -407,7 +435,7 @@ export interface Schemas {
     Step: {
         seq?: Schemas["Seq"];
         at?: Schemas["Timestamp"];
-        state: "stored" | "leased" | "held" | "unreachable" | "emitted" | "returned" | "acked" | "expired" | "evicted" | "superseded" | "withdrawn" | "dropped" | "answered" | "claimed" | "settled" | "reopened" | "delivered" | "taken" | "seen" | "unseen";
+        state: "stored" | "leased" | "held" | "unreachable" | "emitted" | "returned" | "acked" | "expired" | "evicted" | "superseded" | "withdrawn" | "dropped" | "answered" | "claimed" | "settled" | "reopened" | "delivered" | "taken" | "fired" | "started" | "escalated" | "seen" | "unseen";
         project?: Schemas["Project"];
         inbox?: Schemas["Name"];
         by?: string;

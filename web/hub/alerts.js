@@ -95,7 +95,7 @@ export class Alerts {
 
   /** @param {HubNotification[]} notifications */
   #addUrgent(notifications) {
-    const urgent = notifications.filter(({ priority, from, type }) => priority === 'urgent' && from !== 'person' && !REPORTS.includes(type));
+    const urgent = notifications.filter(({ priority, from, type, muted_by }) => priority === 'urgent' && !muted_by && from !== 'person' && !REPORTS.includes(type));
     for (const notification of urgent) this.#urgent.set(String(notification.id), notification);
     this.#call(urgent.map(urgentNeed));
   }

@@ -47,7 +47,7 @@ enum RulesAction {
 
 /// The text in the hub's answer.
 #[derive(Deserialize)]
-struct Answer {
+struct RulesText {
     text: String,
 }
 
@@ -73,7 +73,7 @@ pub(crate) async fn run(args: &RulesArgs, context: &Context) -> Result<Exit, Err
         println(json_line(&answer))?;
         return Ok(Exit::DONE);
     }
-    for text in parse::<Answer>(&answer)?.text.lines() {
+    for text in parse::<RulesText>(&answer)?.text.lines() {
         println(line(text))?;
     }
     Ok(Exit::DONE)

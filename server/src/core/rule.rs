@@ -24,19 +24,19 @@ pub struct RuleSet(Vec<Rule>);
 pub struct Rule {
     /// Its unique name.
     pub name: String,
-    /// What it matches, for people.
+    /// Its condition, for people.
     pub when: String,
-    /// What it does, for people.
+    /// Its actions, for people.
     pub then: String,
     /// The notifications that it matches, or whose sessions it matches.
     pub condition: Condition,
-    /// What it does.
+    /// Its actions.
     pub actions: Actions,
     /// After a firing on a sender, how long it does not fire on that sender, in milliseconds.
     pub cooldown_ms: i64,
 }
 
-/// What a rule matches; an empty list matches anything.
+/// The condition of a rule; an empty list matches anything.
 #[derive(Debug, Clone, Default)]
 pub struct Condition {
     /// Types of notifications.
@@ -51,7 +51,7 @@ pub struct Condition {
     pub stay: Option<(Vec<PhaseName>, i64)>,
 }
 
-/// What a rule does.
+/// The actions of a rule.
 #[derive(Debug, Clone, Default)]
 pub struct Actions {
     /// A notification to send.
@@ -81,7 +81,7 @@ pub struct NotifyAction {
 
 /// The properties of a notification that rules match.
 #[derive(Debug, Clone, Copy)]
-pub struct Candidate<'a> {
+pub struct Subject<'a> {
     /// Its project.
     pub project: &'a ProjectName,
     /// The session or name that sent it.
@@ -129,7 +129,7 @@ impl Rule {
     }
 
     /// Whether it fires on this notification, apart from its cooldown.
-    pub fn matches(&self, it: &Candidate<'_>) -> bool {
+    pub fn matches(&self, it: &Subject<'_>) -> bool {
         let on = &self.condition;
         let text = shortened(it.msg, MAX_TEXT);
         self.may_match(it.kind)

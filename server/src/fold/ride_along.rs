@@ -24,7 +24,7 @@ pub enum RideAlong {
     LowPriority,
     /// Too many replies in a row.
     Hops,
-    /// The hook that made it gave the reason, or it is old.
+    /// A rule muted it, the hook that made it gave the reason, or it is old.
     Quiet(Option<String>),
 }
 
@@ -78,16 +78,19 @@ impl RideAlong {
         #[derive(Default, Deserialize)]
         struct WithData {
             data: Option<Value>,
+            muted_by: Option<String>,
         }
         if self != Self::Quiet(None) {
             return self;
         }
         let stored: WithData = serde_json::from_slice(json).unwrap_or_default();
+        let muted = stored.muted_by;
+        let muted = muted.map(|rule| format!("rule '{rule}' muted it"));
         let words = stored
             .data
             .as_ref()
             .and_then(|it| it["rides_along"].as_str());
-        Self::Quiet(words.map(str::to_owned))
+        Self::Quiet(muted.or_else(|| words.map(str::to_owned)))
     }
 }
 

@@ -11,8 +11,9 @@ use super::rule_table::Watched;
 use super::transaction::Transaction;
 use super::{Leased, State};
 use crate::core::command::{Refusal, RuleCommand};
+use crate::core::notification::to_json;
 use crate::core::record::{Record, RuleAction, RuleFired, RuleNote, RuleNoted};
-use crate::core::rule::{Candidate, Facts, NotifyAction, Rule, RuleSet, shortened};
+use crate::core::rule::{Facts, NotifyAction, Rule, RuleSet, Subject, shortened};
 
 /// The most bytes of a text in the notification of an escalation.
 const MAX_QUOTED: usize = 400;
@@ -31,12 +32,12 @@ pub fn received(body: &Notification) -> Timestamp {
 }
 
 /// Returns the properties of a notification of the session `from` that rules match.
-pub fn candidate<'a>(
+pub fn subject<'a>(
     project: &'a ProjectName,
     from: &'a InboxName,
     body: &'a Notification,
-) -> Candidate<'a> {
-    Candidate {
+) -> Subject<'a> {
+    Subject {
         project,
         from: from.as_str(),
         name: body.from_name.as_deref().or(Some(body.from.as_str())),
@@ -151,7 +152,7 @@ impl Transaction<'_> {
     }
 
     fn fire_on(&mut self, rule: &Rule, said: &Said, quiet: &mut HashSet<Watched>) {
-        if !rule.matches(&candidate(&said.project, &said.from, &said.body)) {
+        if !rule.matches(&subject(&said.project, &said.from, &said.body)) {
             return;
         }
         let watched = Watched::of(&rule.name, &said.project, &said.from);
@@ -161,11 +162,8 @@ impl Transaction<'_> {
         if actions.is_empty() {
             return;
         }
-        if actions.contains(&RuleAction::Mute)
-            && let Some(notified) = self.notified(said.id)
-        {
-            let targets = &mut notified.route.targets;
-            targets.iter_mut().for_each(|target| target.wakes = false);
+        if actions.contains(&RuleAction::Mute) {
+            self.mute(rule, said);
         }
         let made = rule.actions.notify.as_ref().filter(|_| !is_quiet);
         let made = made.map(|notify| {
@@ -191,6 +189,20 @@ impl Transaction<'_> {
             escalate: escalate.map(|ms| (self.now.plus_millis(ms), said.quoted())),
             at: self.now,
         })]);
+    }
+
+    /// Makes a notification wake nobody. If several rules do, it names the last one.
+    fn mute(&mut self, rule: &Rule, said: &Said) {
+        let Some(notified) = self.notified(said.id) else {
+            return;
+        };
+        let targets = &mut notified.route.targets;
+        targets.iter_mut().for_each(|target| target.wakes = false);
+        let muted = Notification {
+            muted_by: Some(rule.name.clone()),
+            ..said.body.clone()
+        };
+        notified.json = to_json(&muted).into();
     }
 
     fn fire_on_stay(

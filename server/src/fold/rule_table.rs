@@ -1,4 +1,4 @@
-//! What the hub knows of its rules: how often they fired, their cooldowns, and what they still have to do.
+//! The state of the rules: how often each fired, cooldowns, programs that wait for their start, and escalations.
 
 use std::collections::BTreeMap;
 

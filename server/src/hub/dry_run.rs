@@ -6,7 +6,7 @@ use hub_protocol::{InboxName, Notification, ProjectName, RuleMatch, Seq, Timesta
 
 use crate::core::record::{Notified, Record};
 use crate::core::rule::{Rule, RuleSet, shortened};
-use crate::fold::{candidate, received};
+use crate::fold::{received, subject};
 
 /// The most firings that are listed one by one.
 const MAX_LISTED: usize = 1000;
@@ -67,9 +67,9 @@ impl DryRun {
             return;
         }
         let at = received(&body);
-        let candidate = candidate(&route.project, &route.from, &body);
+        let subject = subject(&route.project, &route.from, &body);
         let mut found = Vec::new();
-        for rule in self.rules.iter().filter(|rule| rule.matches(&candidate)) {
+        for rule in self.rules.iter().filter(|rule| rule.matches(&subject)) {
             let key = (rule.name.clone(), route.project.clone(), route.from.clone());
             let is_quiet = self.quiet.get(&key).is_some_and(|until| *until > at);
             let actions = rule.due(is_quiet);

@@ -26,6 +26,7 @@ impl Model {
             let from = key.1.as_str();
             if kind == Kind::Error && from == "w2" {
                 for note in self.mut_notes(|note| note.id == id) {
+                    note.body.muted_by = Some("mute".into());
                     note.places.iter_mut().for_each(|place| place.wakes = false);
                 }
             }

@@ -18,7 +18,7 @@ pub struct RuleFired {
     /// The phase that the session stayed in, and since when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stay: Option<(PhaseName, Timestamp)>,
-    /// What it does.
+    /// The actions of the firing.
     pub actions: Vec<RuleAction>,
     /// The name of the forward, for the action `forward`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,14 +70,14 @@ impl RuleAction {
 pub struct RuleNoted {
     /// The name of the rule.
     pub rule: String,
-    /// What happened.
+    /// The fact.
     #[serde(flatten)]
     pub note: RuleNote,
     /// When.
     pub at: Timestamp,
 }
 
-/// What happened to a rule.
+/// A fact about a rule besides its firings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum RuleNote {

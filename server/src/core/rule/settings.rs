@@ -251,7 +251,7 @@ impl Settings {
         })
     }
 
-    /// What it matches, for people.
+    /// Returns the condition, for people.
     fn when(&self) -> String {
         let list = |name: &str, values: &[String]| {
             (!values.is_empty()).then(|| format!("{name} {}", values.join(" or ")))
@@ -267,7 +267,7 @@ impl Settings {
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
-    /// What it does, for people.
+    /// Returns the actions, for people.
     fn then(&self) -> String {
         let parts = [
             self.mute.then(|| "mute".to_owned()),

@@ -30,7 +30,7 @@ fn a_star_in_a_pattern_means_any_characters() {
 fn an_expression_that_makes_others_hang_ends_soon() {
     let msg = "a".repeat(64 * 1024);
     let (project, kind) = (ProjectName::default(), Kind::Message);
-    let candidate = Candidate {
+    let subject = Subject {
         project: &project,
         from: "w1",
         name: None,
@@ -41,7 +41,7 @@ fn an_expression_that_makes_others_hang_ends_soon() {
         let config = format!("[[on]]\nname = 'n'\ntext = '{text}'\nmute = true\n");
         let rules = parse(&config).unwrap();
         let began = std::time::Instant::now();
-        assert!(!rules.iter().any(|rule| rule.matches(&candidate)));
+        assert!(!rules.iter().any(|rule| rule.matches(&subject)));
         assert!(
             began.elapsed().as_secs() < 1,
             "{text}: {:?}",
@@ -56,7 +56,7 @@ fn a_text_is_matched_up_to_its_limit() {
     let matches = |msg: String| {
         let project = ProjectName::default();
         let kind = Kind::Message;
-        let it = Candidate {
+        let it = Subject {
             project: &project,
             from: "w1",
             name: None,

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::history;
 use super::stored;
-use crate::core::record::{Record, RuleAction, RuleNote, RuleNoted, SettleReason, Settled, Target};
+use crate::core::record::{Record, RuleNote, RuleNoted, SettleReason, Settled, Target};
 use crate::core::time::Now;
 use crate::fold::RideAlong;
 use crate::http::error::{ApiError, Code};
@@ -74,7 +74,6 @@ pub(super) fn steps(
         scanned += events.len();
         for event in &events {
             if let Some(record) = event.record() {
-                explain_mute(&mut steps, record, id);
                 steps.extend(of_record(event.seq(), record, id));
                 steps.extend(answer.and_then(|it| of_answer(event.seq(), record, it)));
             }
@@ -163,22 +162,6 @@ fn of_rule(seq: Seq, it: &RuleNoted, id: Seq) -> Option<Step> {
     };
     let by = Some(format!("rule '{}'", it.rule));
     (about == id).then(|| step(seq, it.at, state, None, by))
-}
-
-/// Gives a rule that muted the notification as the reason why it wakes nobody. The firing follows in the same commit.
-fn explain_mute(steps: &mut [Step], record: &Record, id: Seq) {
-    let Record::RuleFired(it) = record else {
-        return;
-    };
-    if it.notification != Some(id) || !it.actions.contains(&RuleAction::Mute) {
-        return;
-    }
-    let unexplained = RideAlong::Quiet(None).to_string();
-    for step in steps.iter_mut().filter(|it| it.state == "stored") {
-        if step.rides_along.as_ref() == Some(&unexplained) {
-            step.rides_along = Some(format!("rule '{}' muted it", it.rule));
-        }
-    }
 }
 
 /// The step of a question's answer on its way to the asker.
