@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+pub use forward::{ForwardKind, ForwardSettings, QuietHours};
 use layers::Layers;
 pub use layers::{DEFAULTS, SettingSource};
 pub use values::{
@@ -14,6 +15,7 @@ pub use values::{
     RetentionSettings, SnapshotSettings, WakeSettings,
 };
 
+mod forward;
 mod layers;
 pub mod state_dir;
 mod values;
@@ -72,6 +74,9 @@ pub struct Config {
     pub snapshot: SnapshotSettings,
     /// Level and format of the hub's own logs.
     pub log: LogSettings,
+    /// The services that notifications are passed on to.
+    #[serde(deserialize_with = "forward::list")]
+    pub forward: Vec<ForwardSettings>,
     /// Every setting's value and source.
     #[serde(skip)]
     layers: Layers,

@@ -182,7 +182,7 @@ impl Hub {
     /// Carries out a command, and returns once it is durable. Fails if the hub rejects it. A standby passes it on.
     pub async fn submit(&self, command: Command) -> Result<Done, Rejected> {
         if let Some(active) = self.0.active.get()
-            && self.log().journal().health() == Health::Standby
+            && self.is_standby()
             && command.is_from_outside()
         {
             return active(command).await;
@@ -197,6 +197,11 @@ impl Hub {
             self.0.began.notify_one();
         }
         done
+    }
+
+    /// Whether another hub of the cluster is the active one.
+    pub fn is_standby(&self) -> bool {
+        self.log().journal().health() == Health::Standby
     }
 
     /// Returns when a session may have started since the last call.

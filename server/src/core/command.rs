@@ -167,6 +167,15 @@ pub enum Command {
         /// Whether the agent got the answer; if not, the question is open again.
         delivered: bool,
     },
+    /// Note the position of a forward.
+    Forwarded {
+        /// The name of the forward.
+        name: String,
+        /// The last record that it is done with.
+        up_to: Option<Seq>,
+        /// The target's id of the last answer that was read.
+        answer: Option<String>,
+    },
     /// Do everything that is due by now: expiry, deadlines of listeners, overdue receipts.
     Tick,
     /// Record a jump of the wall clock, and move pending deadlines with it.
@@ -195,7 +204,11 @@ impl Command {
     pub fn is_from_outside(&self) -> bool {
         !matches!(
             self,
-            Self::Tick | Self::ClockMoved { .. } | Self::Trim { .. } | Self::Lead { .. }
+            Self::Tick
+                | Self::ClockMoved { .. }
+                | Self::Trim { .. }
+                | Self::Lead { .. }
+                | Self::Forwarded { .. }
         )
     }
 
@@ -221,6 +234,7 @@ impl Command {
             | Self::Claim { .. }
             | Self::WithdrawQuestion { .. }
             | Self::NoteAnswer { .. }
+            | Self::Forwarded { .. }
             | Self::Tick
             | Self::ClockMoved { .. }
             | Self::Lead { .. } => None,

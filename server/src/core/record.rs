@@ -9,11 +9,13 @@ use hub_protocol::{InboxName, Preferences, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 mod delivery;
+mod forward;
 mod notification;
 mod question;
 mod session;
 
 pub use delivery::{Emitted, Escalated, Returned, SettleReason, Settled};
+pub use forward::Forwarded;
 pub use notification::{Notified, Rewritten, Route, Target};
 pub use question::{QuestionClaimed, QuestionSettled};
 
@@ -23,7 +25,7 @@ pub use session::{
 };
 
 /// Defines [`Record`], the kind byte of each variant, and the stored forms. Kind bytes of format 1: sessions start at 16,
-/// listeners at 32, questions at 48, deliveries at 64, preferences at 80.
+/// listeners at 32, questions at 48, deliveries at 64, preferences at 80, forwards at 96.
 macro_rules! records {
     (
         framed { $($(#[$framed_doc:meta])* $FRAMED:ident = $framed_kind:literal => $Framed:ident,)* }
@@ -122,6 +124,8 @@ records! {
         ESCALATED = 66 => Escalated,
         /// The person replaced the preferences.
         PREFERENCES_SET = 80 => PreferencesSet,
+        /// A forward has passed notifications on.
+        FORWARDED = 96 => Forwarded,
     }
 }
 
@@ -278,7 +282,8 @@ impl Record {
             | Self::QuestionClaimed(_)
             | Self::QuestionSettled(_)
             | Self::Escalated(_)
-            | Self::PreferencesSet(_) => Box::new(std::iter::empty()),
+            | Self::PreferencesSet(_)
+            | Self::Forwarded(_) => Box::new(std::iter::empty()),
         }
     }
 }

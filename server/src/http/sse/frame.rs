@@ -70,7 +70,8 @@ fn of_record(record: &Record) -> Option<(EventKind, Value)> {
         | Record::Trimmed(_)
         | Record::Reset(_)
         | Record::Led(_)
-        | Record::Escalated(_) => return None,
+        | Record::Escalated(_)
+        | Record::Forwarded(_) => return None,
     })
 }
 

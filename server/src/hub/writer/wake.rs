@@ -61,7 +61,8 @@ impl Writer {
             | Record::QuestionClaimed(_)
             | Record::QuestionSettled(_)
             | Record::Escalated(_)
-            | Record::PreferencesSet(_) => 0,
+            | Record::PreferencesSet(_)
+            | Record::Forwarded(_) => 0,
         }
     }
 
