@@ -24,6 +24,33 @@ pub struct About {
     /// The cluster; absent for a hub on its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterInfo>,
+    /// The forwards of this hub; empty on a standby.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forwards: Vec<ForwardInfo>,
+}
+
+/// A forward: a service that the hub passes notifications on to, as set in `[[forward]]`.
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForwardInfo {
+    /// Its name.
+    pub name: String,
+    /// The kind of its target: `ntfy`, `webhook`, `slack` or `discord`.
+    pub kind: String,
+    /// The number of records that it has not looked at yet.
+    pub behind: Seq,
+    /// The notifications that the target has accepted since the hub started.
+    pub sent: u64,
+    /// The notifications that the target has refused for good since the hub started.
+    pub refused: u64,
+    /// When the target last accepted one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Timestamp>,
+    /// When an attempt last failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_at: Option<Timestamp>,
+    /// Why the last attempt failed; absent if it succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 /// A cluster, as one of its hubs sees it.

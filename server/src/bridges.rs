@@ -1,6 +1,6 @@
 //! Bridges between the hub and files or processes. They use the log like any client; the core does not know them.
 //!
-//! It may use `core`, `fold`, `waiters`, `hub` and `hooks`.
+//! It may use `config`, `core`, `fold`, `waiters`, `log`, `hub` and `hooks`.
 
 use hub_protocol::{InboxName, Post, SpoolItem, Spooled};
 
@@ -12,6 +12,7 @@ use crate::hub::draft::{self, Context, InvalidPost};
 
 pub mod claude_sessions;
 mod dir_watcher;
+pub mod forward;
 pub mod local_sessions;
 mod process_env;
 pub mod push;

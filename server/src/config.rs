@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use crate::core::rule::RuleSet;
+pub use forward::{ForwardKind, ForwardSettings, QuietHours};
 use layers::Layers;
 pub use layers::{DEFAULTS, SettingSource};
 pub use values::{
@@ -15,6 +16,7 @@ pub use values::{
     RetentionSettings, SnapshotSettings, WakeSettings,
 };
 
+mod forward;
 mod layers;
 pub mod state_dir;
 mod values;
@@ -77,6 +79,9 @@ pub struct Config {
     pub log: LogSettings,
     /// The rules by which the hub acts on notifications.
     pub on: RuleSet,
+    /// The services that notifications are passed on to.
+    #[serde(deserialize_with = "forward::list")]
+    pub forward: Vec<ForwardSettings>,
     /// Every setting's value and source.
     #[serde(skip)]
     layers: Layers,
@@ -143,8 +148,8 @@ impl Config {
     }
 
     /// Returns the names of the forwards.
-    pub fn forwards(&self) -> Vec<&str> {
-        Vec::new()
+    fn forwards(&self) -> Vec<&str> {
+        self.forward.iter().map(|it| it.name.as_str()).collect()
     }
 
     /// Checks that the rules name forwards that exist. Both may come from different sources, so this follows at the end.

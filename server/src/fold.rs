@@ -20,6 +20,7 @@ mod answer; // who may answer a question, and how an answer reaches the asker
 mod collapse; // a newer item supersedes a pending one with the same key
 mod delivery; // acknowledged, emitted, returned, escalated
 mod dialog; // questions that an agent shows in a dialog of its own
+mod forward; // how far each forward is
 mod hook; // an agent's hook events become notifications
 mod idempotency; // a request with an Idempotency-Key is carried out once
 mod inbox; // one inbox and its pending items
@@ -51,6 +52,7 @@ mod texts;
 mod transaction;
 
 pub use answer::{AnswerPath, place_of};
+pub use forward::ForwardCursor;
 pub use hub_protocol::Status;
 pub use inbox::{Inbox, Item};
 pub use listener::Listener;
@@ -85,6 +87,9 @@ pub struct State {
     outcomes: status::Outcomes,
     #[serde(default)]
     preferences: Preferences,
+    /// How far each forward is, by name.
+    #[serde(default)]
+    forwards: BTreeMap<String, ForwardCursor>,
     retention: retention::RetentionState,
     #[serde(default)]
     hidden: reset::HiddenHistory,
@@ -186,6 +191,11 @@ impl State {
                 question,
                 delivered,
             } => Ok(self.decide_note_answer(*question, *delivered, now)),
+            Command::Forwarded {
+                name,
+                up_to,
+                answer,
+            } => Ok(self.decide_forwarded(name, *up_to, answer.as_deref(), now)),
             Command::Tick => Ok(self.decide_tick(now, leased)),
             Command::ClockMoved { delta_ms } => {
                 let (delta_ms, at) = (*delta_ms, now);
@@ -233,6 +243,7 @@ impl State {
             Record::PreferencesSet(it) => self.apply_preferences(it),
             Record::RuleFired(it) => self.rules.fired(seq, it),
             Record::RuleNoted(it) => self.rules.noted(it),
+            Record::Forwarded(it) => self.apply_forwarded(it),
         }
     }
 

@@ -230,6 +230,11 @@ impl Hub {
         done
     }
 
+    /// Whether another hub of the cluster is the active one.
+    pub fn is_standby(&self) -> bool {
+        self.log().journal().health() == Health::Standby
+    }
+
     /// Returns when a session may have started since the last call.
     pub async fn session_began(&self) {
         self.0.began.notified().await;
@@ -457,11 +462,6 @@ impl Hub {
     /// Returns the permissions of agents.
     pub fn rules(&self) -> Rules {
         self.0.rules
-    }
-
-    /// Whether another hub of the cluster decides commands, or may do so.
-    pub fn is_standby(&self) -> bool {
-        self.log().journal().health() == Health::Standby
     }
 
     /// Returns the rules by which the hub acts on notifications.

@@ -12,6 +12,7 @@ use hub_protocol::Seq;
 use tokio_util::sync::CancellationToken;
 
 use crate::bridges;
+use crate::bridges::forward::Forwards;
 use crate::bridges::spool::Spool;
 use crate::bridges::status_files::StatusFiles;
 use crate::config::state_dir::StateDir;
@@ -35,7 +36,7 @@ mod member;
 pub mod storage;
 mod supervisor;
 
-use member::Member;
+use member::{Member, Running};
 use storage::Storage;
 
 /// `EX_IOERR` of sysexits: the storage failed.
@@ -87,6 +88,7 @@ async fn run(
     member: Option<Member>,
 ) -> anyhow::Result<()> {
     let shutdown = CancellationToken::new();
+    let forwards = Forwards::open(&config.forward)?;
     let archive = storage.archive.take();
     // The record of deliveries is about the log on disk. A hub in memory has its own numbers, so it neither reads nor
     // writes that record.
@@ -121,10 +123,12 @@ async fn run(
     }
     let devices = Devices::open(dir.path()).context("cannot read devices.json")?;
     let login = LoginState::new(token.clone(), sockets.port(), devices.clone());
-    let info = cluster
-        .clone()
-        .map(|it| Box::new(move || it.info()) as routes::ClusterStatus);
-    let routes = routes::router(hub.clone(), login, dir.path(), info);
+    let routes = routes::router(
+        hub.clone(),
+        login,
+        dir.path(),
+        describe(&hub, &cluster, &forwards),
+    );
     let front = match &cluster {
         Some(cluster) => cluster.front(routes.clone()),
         None => routes.clone(),
@@ -146,7 +150,7 @@ async fn run(
             Box::pin(cluster.run(routes, &shutdown)).await;
         }
     };
-    let (served, (), (), (), (), (), (), (), ()) = tokio::join!(
+    let (served, (), (), (), (), (), (), (), (), ()) = tokio::join!(
         served,
         supervisor::watchdog(&hub, &shutdown),
         clustered,
@@ -156,6 +160,7 @@ async fn run(
         bridges::claude_sessions::watch(&hub, &status_files, &shutdown),
         bridges::push::run(&hub, dir.path(), &shutdown),
         bridges::rules::run(&hub, &shutdown),
+        forwards.run(&hub, &shutdown),
     );
     served?;
     clock.await?;
@@ -166,6 +171,15 @@ async fn run(
         tracing::warn!(%error, "the next start marks all pending notifications as redelivered");
     }
     Ok(())
+}
+
+/// How `GET /hub` describes the cluster and the forwards.
+fn describe(hub: &Hub, cluster: &Option<Running>, forwards: &Forwards) -> routes::Describe {
+    let (hub, cluster, forwards) = (hub.clone(), cluster.clone(), forwards.clone());
+    Box::new(move |about| {
+        about.cluster = cluster.as_ref().map(Running::info);
+        about.forwards = forwards.info(&hub);
+    })
 }
 
 /// The last notification that the previous run may have delivered: any up to `head` if it did not stop cleanly.

@@ -3,6 +3,7 @@
 mod commands;
 mod faults;
 mod fence;
+mod forward;
 mod join;
 mod nats;
 mod proxy;

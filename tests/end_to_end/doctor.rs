@@ -56,6 +56,20 @@ fn doctor_finds_no_problem_in_a_healthy_hub() {
 }
 
 #[test]
+fn doctor_shows_how_each_forward_is_doing() {
+    // Nothing listens on port 1.
+    let forward = "[[forward]]\nname='chat'\nkind='slack'\nurl='http://127.0.0.1:1/'";
+    let place = Place::with_config(forward);
+    let sound = "the forward chat is";
+    assert_eq!(level(&findings(&place, 0), sound), "ok");
+    place.ctl("notify --type error x");
+    until("the forward fails", || {
+        let found = value!(findings(&place, 0)).to_string();
+        found.contains("the forward chat: ") && found.contains("Connection refused")
+    });
+}
+
+#[test]
 fn a_token_that_others_can_read_is_a_problem() {
     let place = Place::with_hub();
     place.chmod("state/token", 0o644);

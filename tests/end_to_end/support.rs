@@ -40,6 +40,15 @@ impl Place {
         place
     }
 
+    /// Creates a place with a hub that reads this configuration file.
+    pub(crate) fn with_config(text: &str) -> Self {
+        let mut place = Self::new();
+        place.write("config.toml", text);
+        place.chmod("config.toml", 0o600);
+        place.start();
+        place
+    }
+
     /// Creates a place with a hub.
     pub(crate) fn with_hub() -> Self {
         let mut place = Self::new();
@@ -124,7 +133,10 @@ impl Place {
 
     /// Starts the hub, and waits until it is ready.
     pub(crate) fn start(&mut self) {
+        let config = self.path("config.toml");
+        let config = config.exists().then(|| ["--config".into(), config]);
         let mut process = clean(Command::new(hubd()))
+            .args(config.into_iter().flatten())
             .args(["--listen", "127.0.0.1:0", "--state-dir"])
             .arg(self.state())
             .args(self.settings.iter().flat_map(|it| ["--set", it]))

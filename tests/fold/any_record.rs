@@ -5,10 +5,11 @@ use hub_protocol::{
     Seq, SessionInfo, SessionState, Timestamp, Way,
 };
 use hubd::core::record::{
-    ClockMoved, Emitted, Escalated, InboxClosed, KeyUsed, Led, ListenerEnd, ListenerRemoved,
-    ListenerSet, Notified, PreferencesSet, PrimaryTaken, QuestionClaimed, QuestionSettled, Record,
-    Reset, Returned, Rewritten, Route, RuleAction, RuleFired, RuleNote, RuleNoted, Seen,
-    SessionEnded, SessionSet, SettleReason, Settled, Target, Trimmed, Turn, TurnCause, TurnNoted,
+    ClockMoved, Emitted, Escalated, Forwarded, InboxClosed, KeyUsed, Led, ListenerEnd,
+    ListenerRemoved, ListenerSet, Notified, PreferencesSet, PrimaryTaken, QuestionClaimed,
+    QuestionSettled, Record, Reset, Returned, Rewritten, Route, RuleAction, RuleFired, RuleNote,
+    RuleNoted, Seen, SessionEnded, SessionSet, SettleReason, Settled, Target, Trimmed, Turn,
+    TurnCause, TurnNoted,
 };
 use hubd::fold::State;
 use proptest::prelude::*;
@@ -25,6 +26,10 @@ fn record() -> impl Strategy<Value = Record> {
         1 => about_receipts(),
         1 => preferences(),
         2 => about_rules(),
+        1 => (id(), prop::option::of(Just("m1".to_owned()))).prop_map(|(up_to, answer)| {
+            let (name, up_to, at) = ("phone".into(), Some(up_to), time(0));
+            Record::Forwarded(Forwarded { name, up_to, answer, at })
+        }),
     ]
 }
 

@@ -18,6 +18,7 @@ mod caps;
 mod collapse;
 mod expiry;
 mod formats;
+mod forward;
 mod hooks;
 mod idempotency;
 mod inboxes;

@@ -51,7 +51,7 @@ impl InProcess {
             shutdown: CancellationToken::new(),
         });
         let login = LoginState::new(Token::generate().unwrap(), 0, Devices::default());
-        let app = routes::router(hub.clone(), login, "".as_ref(), None);
+        let app = routes::router(hub.clone(), login, "".as_ref(), Box::new(|_| ()));
         Self { hub, app, writer }
     }
 

@@ -9,6 +9,7 @@ mod contract;
 mod dashboard;
 mod delivery;
 mod events;
+mod forward;
 mod guard;
 mod history;
 mod hooks;

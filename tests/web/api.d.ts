@@ -544,6 +544,17 @@ export interface Schemas {
         epoch: string;
         head: number;
         cluster?: Schemas["ClusterInfo"];
+        forwards?: Schemas["ForwardInfo"][];
+    };
+    ForwardInfo: {
+        name: string;
+        kind: "ntfy" | "webhook" | "slack" | "discord";
+        behind: number;
+        sent: number;
+        refused: number;
+        sent_at?: Schemas["Timestamp"];
+        failed_at?: Schemas["Timestamp"];
+        error?: string;
     };
     ClusterInfo: {
         name: string;

@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use toml::{Table, Value};
 
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, forward};
+
+/// The setting whose values are tables, and may be secret.
+const FORWARD: &str = "forward";
 
 /// The settings as a configuration file: each with its default and a comment.
 pub const DEFAULTS: &str = include_str!("default.toml");
@@ -51,7 +55,11 @@ impl Layers {
 
     /// Overrides settings by those of a TOML file.
     pub(super) fn file(&mut self, text: &str, source: &SettingSource) -> Result<(), ConfigError> {
-        for (key, value) in flatten(parse_toml(text, source)?) {
+        let table = parse_toml(text, source)?;
+        if let Some(forward) = table.get(FORWARD) {
+            check_forward(forward, source)?;
+        }
+        for (key, value) in flatten(table) {
             self.set(&key, value, source)?;
         }
         Ok(())
@@ -73,12 +81,17 @@ impl Layers {
         text: &str,
         source: &SettingSource,
     ) -> Result<(), ConfigError> {
-        let Some((key, value)) = text.split_once('=') else {
-            return Err(ConfigError::BadValue {
-                origin: source.clone(),
-                reason: format!("'{text}' is not KEY=VALUE"),
-            });
+        let refuse = |reason: String| {
+            let origin = source.clone();
+            Err(ConfigError::BadValue { origin, reason })
         };
+        let Some((key, value)) = text.split_once('=') else {
+            return refuse(format!("'{text}' is not KEY=VALUE"));
+        };
+        // Other users can read the arguments of a process.
+        if key.split('.').next() == Some(FORWARD) {
+            return refuse("forward: write it into the configuration file, as [[forward]]".into());
+        }
         let value = format!("value = {value}")
             .parse::<Table>()
             .ok()
@@ -128,8 +141,13 @@ impl Layers {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, String, &SettingSource)> {
-        let all = self.values.iter();
-        all.map(|(key, (value, source))| (key.as_str(), inline(value), source))
+        self.values.iter().map(|(key, (value, source))| {
+            let value = match value.as_array().filter(|_| key == FORWARD) {
+                Some(forwards) => forward::redacted(forwards),
+                None => inline(value),
+            };
+            (key.as_str(), value, source)
+        })
     }
 }
 
@@ -166,8 +184,43 @@ fn flatten(table: Table) -> Vec<(String, Value)> {
     flat
 }
 
+/// Checks that `forward` is a list, and that only this user can read the file that it is in.
+fn check_forward(forward: &Value, source: &SettingSource) -> Result<(), ConfigError> {
+    let refuse = |reason: String| {
+        let origin = source.clone();
+        Err(ConfigError::BadValue { origin, reason })
+    };
+    if forward.is_table() {
+        return refuse("forward: write [[forward]], with two brackets".into());
+    }
+    let SettingSource::File(path) = source else {
+        return Ok(());
+    };
+    let mode = path.metadata().map(|it| it.permissions().mode());
+    match mode {
+        Ok(mode) if mode & 0o077 == 0 => Ok(()),
+        Ok(_) => refuse(format!(
+            "forward: other users can read this file and the secrets in it: chmod 600 {}",
+            path.display()
+        )),
+        Err(error) => refuse(format!(
+            "forward: cannot check who can read this file: {error}"
+        )),
+    }
+}
+
 fn parse_toml(text: &str, source: &SettingSource) -> Result<Table, ConfigError> {
-    text.parse::<Table>().map_err(|error| bad(source, &error))
+    text.parse::<Table>().map_err(|error| {
+        if !text.contains(FORWARD) {
+            return bad(source, &error);
+        }
+        // The parser's own text shows the line, which may contain a secret.
+        let before = error.span().map_or("", |span| &text[..span.start]);
+        let line = before.lines().count().max(1);
+        let reason = format!("line {line}: {}", error.message());
+        let origin = source.clone();
+        ConfigError::BadValue { origin, reason }
+    })
 }
 
 fn bad(source: &SettingSource, error: &toml::de::Error) -> ConfigError {

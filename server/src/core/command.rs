@@ -169,6 +169,15 @@ pub enum Command {
         /// Whether the agent got the answer; if not, the question is open again.
         delivered: bool,
     },
+    /// Note the position of a forward.
+    Forwarded {
+        /// The name of the forward.
+        name: String,
+        /// The last record that it is done with.
+        up_to: Option<Seq>,
+        /// The target's id of the last answer that was read.
+        answer: Option<String>,
+    },
     /// Do everything that is due by now: expiry, deadlines of listeners, overdue receipts.
     Tick,
     /// Record a jump of the wall clock, and move pending deadlines with it.
@@ -204,6 +213,7 @@ impl Command {
                 | Self::Trim { .. }
                 | Self::Rule(_)
                 | Self::Lead { .. }
+                | Self::Forwarded { .. }
         )
     }
 
@@ -229,6 +239,7 @@ impl Command {
             | Self::Claim { .. }
             | Self::WithdrawQuestion { .. }
             | Self::NoteAnswer { .. }
+            | Self::Forwarded { .. }
             | Self::Tick
             | Self::ClockMoved { .. }
             | Self::Rule(_)

@@ -9,12 +9,14 @@ use hub_protocol::{InboxName, Preferences, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 mod delivery;
+mod forward;
 mod notification;
 mod question;
 mod rule;
 mod session;
 
 pub use delivery::{Emitted, Escalated, Returned, SettleReason, Settled};
+pub use forward::Forwarded;
 pub use notification::{Notified, Rewritten, Route, Target};
 pub use question::{QuestionClaimed, QuestionSettled};
 pub use rule::{RuleAction, RuleFired, RuleNote, RuleNoted};
@@ -25,7 +27,7 @@ pub use session::{
 };
 
 /// Defines [`Record`], the kind byte of each variant, and the stored forms. Kind bytes of format 1: sessions start at 16,
-/// listeners at 32, questions at 48, deliveries at 64, preferences at 80, rules at 97.
+/// listeners at 32, questions at 48, deliveries at 64, preferences at 80, forwards at 96, rules at 97.
 macro_rules! records {
     (
         framed { $($(#[$framed_doc:meta])* $FRAMED:ident = $framed_kind:literal => $Framed:ident,)* }
@@ -124,6 +126,8 @@ records! {
         ESCALATED = 66 => Escalated,
         /// The person replaced the preferences.
         PREFERENCES_SET = 80 => PreferencesSet,
+        /// A forward has passed notifications on.
+        FORWARDED = 96 => Forwarded,
         /// A rule fired.
         RULE_FIRED = 97 => RuleFired,
         /// A rule began, its program started, or its escalation is over.
@@ -285,6 +289,7 @@ impl Record {
             | Self::QuestionSettled(_)
             | Self::Escalated(_)
             | Self::PreferencesSet(_)
+            | Self::Forwarded(_)
             | Self::RuleFired(_)
             | Self::RuleNoted(_) => Box::new(std::iter::empty()),
         }

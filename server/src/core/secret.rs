@@ -1,4 +1,4 @@
-//! The hub's token, which grants full access over TCP.
+//! The hub's token, which grants full access over TCP, and other texts that are never shown.
 
 use std::fmt;
 use std::str::FromStr;
@@ -44,6 +44,29 @@ impl Token {
     /// Whether `proof` is [`Self::hmac`] of `parts`, in constant time.
     pub fn proves(&self, parts: &[&[u8]], proof: &[u8]) -> bool {
         self.hmac(parts).ct_eq(proof).into()
+    }
+}
+
+/// A text that is never shown, for example another service's access token, or a URL that grants access.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Box<str>);
+
+impl Secret {
+    /// The text itself.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<Box<str>>> From<T> for Secret {
+    fn from(text: T) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(redacted)")
     }
 }
 

@@ -9,7 +9,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::{delete, get, post, put};
-use hub_protocol::ClusterInfo;
+use hub_protocol::About;
 
 use crate::http::login::LoginState;
 use crate::hub::Hub;
@@ -44,21 +44,16 @@ mod wait;
 mod wake_note;
 mod why;
 
-/// Describes the cluster that the hub is in.
-pub type ClusterStatus = Box<dyn Fn() -> ClusterInfo + Send + Sync>;
+/// Adds what other parts of the process know to the description of the hub.
+pub type Describe = Box<dyn Fn(&mut About) + Send + Sync>;
 
 /// The router with every route of a hub that keeps its files in `state_dir`.
-pub fn router(
-    hub: Hub,
-    login: LoginState,
-    state_dir: &Path,
-    cluster: Option<ClusterStatus>,
-) -> Router {
+pub fn router(hub: Hub, login: LoginState, state_dir: &Path, describe: Describe) -> Router {
     let about = about::AboutState {
         hub: hub.clone(),
         state_dir: state_dir.into(),
         port: login.port,
-        cluster: cluster.map(Arc::from),
+        describe: Arc::from(describe),
     };
     let mcp = mcp::McpState::new(&hub);
     routes_of_the_hub()

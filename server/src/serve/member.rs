@@ -120,4 +120,4 @@ mod clustered {
     }
 }
 
-pub(super) use clustered::{Member, join};
+pub(super) use clustered::{Member, Running, join};

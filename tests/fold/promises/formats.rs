@@ -127,7 +127,7 @@ fn every_record_has_the_bytes_of_format_1_and_is_read_from_them() {
 #[test]
 fn a_snapshot_from_before_a_field_existed_is_read() {
     let (hub, _) = Hub::with(Kind::Complete);
-    for field in ["hidden", "preferences"] {
+    for field in ["hidden", "preferences", "forwards"] {
         let mut old = serde_json::to_value(&hub.state).unwrap();
         old.as_object_mut().unwrap().remove(field).unwrap();
         let read: State = serde_json::from_value(old).unwrap();

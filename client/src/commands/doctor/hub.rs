@@ -1,6 +1,6 @@
 //! Checks whether the hub answers, belongs to this user, and fits this client.
 
-use hub_protocol::{ClusterInfo, Hello, Timestamp};
+use hub_protocol::{ClusterInfo, ForwardInfo, Hello, Timestamp};
 
 use super::finding::Finding;
 use crate::error::Error;
@@ -45,7 +45,10 @@ pub(super) async fn check(context: &Context) -> (Vec<Finding>, Option<Hub>) {
     found.extend(date.and_then(clock));
     found.push(version(&hub).await);
     let about = hub.about(PATIENCE).await.ok();
-    found.extend(about.and_then(|it| it.cluster).map(|it| cluster(&it)));
+    if let Some(about) = about {
+        found.extend(about.cluster.map(|it| cluster(&it)));
+        found.extend(about.forwards.iter().map(forward));
+    }
     if !hub.is_remote() {
         found.extend(tcp(context, &hub).await);
     }
@@ -95,6 +98,18 @@ fn cluster(cluster: &ClusterInfo) -> Finding {
             "in the cluster, {active} is active; this hub is {} behind",
             cluster.behind
         )),
+    }
+}
+
+/// Reports whether a forward reaches its target.
+fn forward(forward: &ForwardInfo) -> Finding {
+    let ForwardInfo { name, behind, .. } = forward;
+    match &forward.error {
+        Some(error) => Finding::warn(
+            format!("the forward {name}: {error} ({behind} records behind)"),
+            "see docs/forward.md",
+        ),
+        None => Finding::ok(format!("the forward {name} is {behind} records behind")),
     }
 }
 

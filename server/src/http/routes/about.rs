@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{About, ClusterInfo, Timestamp};
+use hub_protocol::{About, Timestamp};
 
 use crate::hub::Hub;
 
@@ -15,14 +15,14 @@ pub(super) struct AboutState {
     pub(super) hub: Hub,
     pub(super) state_dir: Arc<Path>,
     pub(super) port: u16,
-    pub(super) cluster: Option<Arc<dyn Fn() -> ClusterInfo + Send + Sync>>,
+    pub(super) describe: Arc<dyn Fn(&mut About) + Send + Sync>,
 }
 
 impl AboutState {
     /// Describes the hub. A client that loads its data after this and reads events from `EPOCH-HEAD` on misses nothing.
     pub(super) fn about(&self) -> About {
         let log = self.hub.log();
-        About {
+        let mut about = About {
             version: env!("CARGO_PKG_VERSION").into(),
             url: format!("http://127.0.0.1:{}", self.port),
             state_dir: self.state_dir.display().to_string(),
@@ -33,8 +33,10 @@ impl AboutState {
             now: Timestamp::now(),
             epoch: log.epoch(),
             head: log.head(),
-            cluster: self.cluster.as_ref().map(|info| info()),
-        }
+            ..About::default()
+        };
+        (self.describe)(&mut about);
+        about
     }
 }
 

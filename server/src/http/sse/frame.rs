@@ -71,6 +71,7 @@ fn of_record(record: &Record) -> Option<(EventKind, Value)> {
         | Record::Reset(_)
         | Record::Led(_)
         | Record::Escalated(_)
+        | Record::Forwarded(_)
         | Record::RuleFired(_)
         | Record::RuleNoted(_) => return None,
     })

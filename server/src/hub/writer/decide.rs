@@ -123,6 +123,7 @@ impl Writer {
             | Command::Claim { .. }
             | Command::WithdrawQuestion { .. }
             | Command::NoteAnswer { .. }
+            | Command::Forwarded { .. }
             | Command::Tick
             | Command::ClockMoved { .. }
             | Command::Rule(_)

@@ -1,0 +1,64 @@
+//! Which notifications a forward passes on.
+
+use hub_protocol::{Mute, Priority, Seq, TimeOfDay, Timestamp};
+
+use super::Forward;
+use crate::core::record::Route;
+use crate::fold::State;
+
+impl Forward {
+    /// Whether the settings include this notification.
+    pub(super) fn includes(&self, route: &Route) -> bool {
+        let settings = &self.settings;
+        settings.types.contains(&route.kind)
+            && (settings.projects.is_empty() || settings.projects.contains(&route.project))
+            && route.priority <= settings.min_priority
+    }
+
+    /// Whether the settings include this sender, by its id or the name that people know.
+    pub(super) fn includes_sender(&self, id: &str, name: &str) -> bool {
+        let from = &self.settings.from;
+        from.is_empty() || from.iter().any(|it| it == id || it == name)
+    }
+
+    /// Whether the person still wants the notification `id`: it is open, and neither the quiet hours nor a mute stop it.
+    pub(super) fn is_wanted(&self, state: &State, id: Seq, route: &Route, now: Timestamp) -> bool {
+        let loud = route.priority == Priority::Urgent
+            || !self.is_quiet(now) && !is_muted(&state.preferences().mutes, route, now);
+        loud && route.expires_at > now && self.is_open(state, id, route)
+    }
+
+    /// Whether a notification still needs somebody. A question does until it is settled; any other is passed on in any case,
+    /// unless the forward waits for `after`.
+    fn is_open(&self, state: &State, id: Seq, route: &Route) -> bool {
+        if state.question(id).is_some_and(|it| it.state.is_final()) {
+            return false;
+        }
+        if self.settings.after.is_zero() {
+            return true;
+        }
+        let is_pending = route.targets.is_empty() || !state.places(id).is_empty();
+        is_pending && !state.is_seen(id)
+    }
+
+    fn is_quiet(&self, now: Timestamp) -> bool {
+        let hours = self.settings.quiet_hours;
+        hours.is_some_and(|hours| local_time(now).is_some_and(|time| hours.include(time)))
+    }
+}
+
+/// Whether the person muted the sender's project or the sender.
+fn is_muted(mutes: &[Mute], route: &Route, now: Timestamp) -> bool {
+    mutes.iter().any(|mute| {
+        mute.project == route.project
+            && mute.session.as_ref().is_none_or(|it| *it == route.from)
+            && mute.until.is_none_or(|until| until > now)
+    })
+}
+
+/// The time of the day on this machine.
+fn local_time(now: Timestamp) -> Option<TimeOfDay> {
+    let now = jiff::Timestamp::from_millisecond(now.as_millis()).ok()?;
+    let local = now.to_zoned(jiff::tz::TimeZone::system());
+    local.strftime("%H:%M").to_string().parse().ok()
+}
