@@ -1,4 +1,4 @@
-//! What the log tells: how a notification was delivered, and how a session was last woken.
+//! The past in the log: how a notification was delivered, and how a session was last woken.
 
 use std::collections::BTreeMap;
 

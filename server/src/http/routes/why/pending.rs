@@ -11,7 +11,7 @@ use crate::core::time::Now;
 use crate::fold::{Inbox, Item, RideAlong, Session, SessionKey, State as Fold};
 use crate::waiters::{Hold, Reach, Waiters, WakeVerdict};
 
-/// What the reasons are computed from.
+/// Computes the reasons from the state of the hub at one time.
 pub(super) struct Explainer<'a> {
     state: &'a Fold,
     waiters: &'a Waiters,
