@@ -282,7 +282,8 @@ mod tests {
     }
 
     fn said(from: &str, json: &'static str) -> Record {
-        let route = route(from, Kind::Message, at(0));
+        let mut route = route(from, Kind::Message, at(0));
+        route.targets = vec![(name("boss"), true).into()];
         let json = json.into();
         Record::Notified(Notified { route, json })
     }
