@@ -22,6 +22,7 @@ mod push;
 mod registry;
 mod replies;
 mod rewake;
+mod same_file;
 mod support;
 mod vendors;
 mod workers;

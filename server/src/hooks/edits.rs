@@ -139,9 +139,10 @@ fn draft(
     ago: &str,
 ) -> Draft {
     let (project, key): (&ProjectName, &InboxName) = (&to.0, &to.1);
-    let place = match own == worktree {
-        true => "in the same worktree".to_owned(),
-        false => format!("in worktree {}", worktree.display()),
+    let place = if own == worktree {
+        "in the same worktree".to_owned()
+    } else {
+        format!("in worktree {}", worktree.display())
     };
     let hub = "hub".parse().expect("a constant name");
     let msg = format!("session {other} also edited {path} {ago}, {place}");

@@ -65,7 +65,7 @@ pub enum WakeVerdict {
     Held(Hold),
     /// It wakes the waiter now.
     Wakes(Holder),
-    /// Nobody waits at the inbox.
+    /// The inbox has no waiter.
     Unattended,
 }
 

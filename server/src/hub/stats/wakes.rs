@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use hub_protocol::{Framed, InboxName, ProjectName, QuestionState, Seq, Timestamp, Way};
+use hub_protocol::{InboxName, ProjectName, QuestionState, Seq, Timestamp, Way};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -156,13 +156,16 @@ impl WakeTally {
         if let Some(acted) = self.turns.get_mut(&from) {
             *acted |= !is_by_hook(&it.json);
         }
-        let text = String::from_utf8_lossy(&it.json);
-        let said = Said {
-            from,
-            ts: it.route.ts,
-            bytes: Framed::new(&[&text], 0).text.len() as u64,
-        };
-        self.said.insert(seq, said);
+        // Only a notification in an inbox can be shown or answered.
+        if !it.route.targets.is_empty() {
+            let said = Said {
+                from,
+                ts: it.route.ts,
+                // The frame has one line for each notification.
+                bytes: it.json.len() as u64 + 1,
+            };
+            self.said.insert(seq, said);
+        }
     }
 
     /// Counts the text of a notification that a session was shown. An announcement shows only one line of it.
@@ -279,7 +282,8 @@ mod tests {
     }
 
     fn said(from: &str, json: &'static str) -> Record {
-        let route = route(from, Kind::Message, at(0));
+        let mut route = route(from, Kind::Message, at(0));
+        route.targets = vec![(name("boss"), true).into()];
         let json = json.into();
         Record::Notified(Notified { route, json })
     }
@@ -363,9 +367,8 @@ mod tests {
         ];
         let tally = tally(&shown);
         let injected = tally.injected_by().values().next().unwrap();
-        let framed = Framed::new(&[r#"{"msg":"hello"}"#], 0).text.len() as u64;
-        assert_eq!((injected.notifications, injected.bytes), (1, framed));
-        assert_eq!(injected.tokens(), framed.div_ceil(4));
+        assert_eq!((injected.notifications, injected.bytes), (1, 16));
+        assert_eq!(injected.tokens(), 4);
     }
 
     #[test]

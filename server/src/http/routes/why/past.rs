@@ -1,4 +1,4 @@
-//! What the log tells: how a notification was delivered, and how a session was last woken.
+//! The past in the log: how a notification was delivered, and how a session was last woken.
 
 use std::collections::BTreeMap;
 
@@ -190,19 +190,15 @@ fn end(steps: &[Step], inbox: &InboxName) -> (Reason, String) {
 /// The steps as lines, in the order of time.
 pub(super) fn lines(state: &Fold, steps: &[Step]) -> Vec<WhyDetail> {
     let line = |step: &Step| {
-        let mut text = step.state.to_string();
-        if let (Some(project), Some(inbox)) = (&step.project, &step.inbox) {
-            text += &format!(" in {}", state.shown_name(project, inbox));
-        }
-        if let Some(by) = &step.by {
-            text += &format!(" by {by}");
-        }
-        if let Some(way) = step.way {
-            text += &format!(" ({})", way.as_str());
-        }
-        for why in [&step.rides_along, &step.why].into_iter().flatten() {
-            text += &format!(": {why}");
-        }
+        let place = step.project.as_ref().zip(step.inbox.as_ref());
+        let place =
+            place.map(|(project, inbox)| format!(" in {}", state.shown_name(project, inbox)));
+        let by = step.by.as_ref().map(|by| format!(" by {by}"));
+        let way = step.way.map(|way| format!(" ({})", way.as_str()));
+        let whys = [&step.rides_along, &step.why].into_iter().flatten();
+        let parts = [place, by, way].into_iter().flatten();
+        let parts = parts.chain(whys.map(|why| format!(": {why}")));
+        let text = [step.state.to_string()].into_iter().chain(parts).collect();
         WhyDetail { at: step.at, text }
     };
     steps.iter().map(line).collect()

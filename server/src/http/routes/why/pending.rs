@@ -11,7 +11,7 @@ use crate::core::time::Now;
 use crate::fold::{Inbox, Item, RideAlong, Session, SessionKey, State as Fold};
 use crate::waiters::{Hold, Reach, Waiters, WakeVerdict};
 
-/// What the reasons are computed from.
+/// Computes the reasons from the state of the hub at one time.
 pub(super) struct Explainer<'a> {
     state: &'a Fold,
     waiters: &'a Waiters,
@@ -159,23 +159,23 @@ impl<'a> Explainer<'a> {
         let reader = reader.filter(|key| self.state.session(project, key).is_some());
         let is_own = reader.is_none() || holder.session.as_ref() == reader;
         let by = holder_name(holder);
-        match is_own {
-            true => Explained::new(Reason::Filtered, format!("the waiter {by}: {why}")).by(by),
-            false => {
-                let text = format!("the reader {by} occupies the inbox, and {why}");
-                Explained::new(Reason::InboxHeld, text).by(by)
-            }
-        }
+        let (reason, text) = if is_own {
+            (Reason::Filtered, format!("the waiter {by}: {why}"))
+        } else {
+            let text = format!("the reader {by} occupies the inbox, and {why}");
+            (Reason::InboxHeld, text)
+        };
+        Explained::new(reason, text).by(by)
     }
 
     fn unattended(&self, (project, inbox): (&ProjectName, &InboxName), item: &Item) -> Explained {
         if inbox.as_str() == InboxName::PERSON {
             let is_seen = self.state.is_seen(item.seq);
             let preferences = self.state.preferences();
-            return match is_seen {
-                true => Explained::new(Reason::Seen, "the person has read it"),
-                false => person::alert(preferences, project, item, self.has_dashboard, self.now),
-            };
+            if is_seen {
+                return Explained::new(Reason::Seen, "the person has read it");
+            }
+            return person::alert(preferences, project, item, self.has_dashboard, self.now);
         }
         let reader = self.state.reader(project, inbox);
         let session = reader.and_then(|key| Some((key, self.state.session(project, key)?)));
@@ -269,10 +269,8 @@ impl<'a> Explainer<'a> {
         let (project, key) = place;
         let mut lines = Vec::new();
         if let Some(session) = self.state.session(project, key) {
-            let role = match self.state.primary(project) == Some(key) {
-                true => ", the primary",
-                false => "",
-            };
+            let is_primary = self.state.primary(project) == Some(key);
+            let role = if is_primary { ", the primary" } else { "" };
             let name = self.state.shown_name(project, key);
             lines.push(format!(
                 "session {name}{role}: {}",
@@ -362,10 +360,10 @@ fn no_hooks(name: &str, session: &Session) -> Explained {
 
 fn barrier(missing: &[InboxName]) -> String {
     let missing: Vec<&str> = missing.iter().map(InboxName::as_str).collect();
-    match missing.is_empty() {
-        true => "it waits for more notifications".into(),
-        false => format!("it waits until {} have stopped", missing.join(", ")),
+    if missing.is_empty() {
+        return "it waits for more notifications".into();
     }
+    format!("it waits until {} have stopped", missing.join(", "))
 }
 
 fn failed(way: Way, why: &str) -> FailedWay {
