@@ -414,6 +414,7 @@ export interface Schemas {
             waiter: Schemas["Holder"];
         }[];
         held: Schemas["Seq"][];
+        focused: boolean;
     };
     StreamEvents: {
         start?: Schemas["StartEvent"];
