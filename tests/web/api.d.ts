@@ -494,6 +494,7 @@ export interface Schemas {
             waiter: Schemas["Holder"];
         }[];
         held: Schemas["Seq"][];
+        focused: boolean;
     };
     StreamEvents: {
         start?: Schemas["StartEvent"];

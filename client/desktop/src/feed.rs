@@ -93,6 +93,8 @@ struct Start {
 
 #[derive(Debug, Deserialize)]
 struct Presence {
+    // A hub of an earlier version does not know it.
+    #[serde(default)]
     focused: bool,
 }
 
