@@ -1,6 +1,7 @@
 //! The errors of the commands.
 
 use std::fmt;
+use std::process::ExitCode;
 
 use hub_protocol::{Problem, one_line as line};
 
@@ -8,7 +9,7 @@ use crate::exit_code::Exit;
 
 /// Why a command failed.
 #[derive(Debug)]
-pub(crate) enum Error {
+pub enum Error {
     /// The arguments or the environment are invalid.
     Usage(String),
     /// The hub refused the request.
@@ -25,7 +26,7 @@ pub(crate) enum Error {
 
 /// Why the hub did not answer.
 #[derive(Debug)]
-pub(crate) struct Unreachable {
+pub struct Unreachable {
     /// Whether the connection was accepted.
     pub connected: bool,
     /// The cause in words.
@@ -41,6 +42,11 @@ impl Error {
             Self::Unreachable(_) | Self::Blocked(_) => Exit::UNREACHABLE,
             Self::Unread => Exit::UNREAD,
         }
+    }
+
+    /// The exit code of a program that ends with this error, as `hubctl` has it.
+    pub fn exit_code(&self) -> ExitCode {
+        self.exit().into()
     }
 
     /// Whether the same request may succeed later, because the hub is down, slow, or failing.

@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-pub(crate) use self::path::Path;
+pub use self::path::Path;
 use self::socket::Socket;
 use self::token::Token;
 use crate::error::{Error, Unreachable};

@@ -1,10 +1,12 @@
 //! `hubctl`: publishes notifications to the hub, and waits for those of others.
 //!
-//! It is a library for its program, and for the program that writes the manual pages and the completions.
+//! It is a library for its program, for the program that writes the manual pages and the completions, and for programs
+//! beside it, such as `hub-top`.
 
 mod api;
 mod arguments;
 mod commands;
+mod connection;
 mod error;
 mod exit_code;
 mod hub;
@@ -23,9 +25,14 @@ use std::process::ExitCode;
 pub use crate::commands::cli::command_line;
 pub use crate::commands::completions::{Shell, completions};
 pub use crate::commands::service::packaged_units;
+pub use crate::connection::{Connection, Events};
+pub use crate::error::{Error, Unreachable};
+pub use crate::hub::Path;
+pub use crate::hub::sse::Event;
+pub use crate::output::age::age;
+pub use crate::settings::HubLocation;
 
 use crate::commands::cli::{Cli, is_hook};
-use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::output::text::line;
 use crate::system::runtime::block_on;

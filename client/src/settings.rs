@@ -10,7 +10,7 @@ use crate::system::env::{Env, Sourced};
 /// The location of the hub; every command takes these options.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Finding the hub")]
-pub(crate) struct HubLocation {
+pub struct HubLocation {
     /// The hub's address on this machine, e.g. <http://127.0.0.1:4782> [env: `HUB_URL`, which may name another machine]
     #[arg(long, global = true, value_name = "URL", conflicts_with = "socket")]
     pub url: Option<String>,

@@ -8,7 +8,7 @@ mod source;
 use map::Map;
 use source::{Import, imports, rust_types};
 
-const CRATES: [&str; 3] = ["protocol", "server", "client"];
+const CRATES: [&str; 4] = ["protocol", "server", "client", "client/top"];
 
 /// The repository's top directory.
 fn top() -> &'static std::path::Path {

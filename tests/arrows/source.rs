@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::map::Map;
+use super::map::{FOLDERS, Map};
 use super::top;
 
 /// A file that uses a module other than its own.
@@ -16,7 +16,7 @@ pub(crate) struct Import {
 /// The arrows of every file that belongs to a module of the map.
 pub(crate) fn imports(map: &Map) -> Vec<Import> {
     let mut imports = Vec::new();
-    for folder in ["server/src", "client/src", "web"] {
+    for folder in FOLDERS {
         for file in files(folder) {
             let Some(from) = map.module_of(&file) else {
                 continue;

@@ -1,7 +1,7 @@
 //! `hubctl stream`: prints notifications as they arrive, or runs a command for each.
 
 mod exec;
-pub(super) mod reader;
+mod reader;
 
 use self::reader::Reader;
 use crate::arguments::filter::Filter;

@@ -13,14 +13,14 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 
 /// A path with its query.
 #[derive(Debug, Clone)]
-pub(crate) struct Path {
+pub struct Path {
     text: String,
     asked: bool,
 }
 
 impl Path {
     /// A path that needs no encoding.
-    pub(crate) fn new(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         Self {
             text: text.into(),
             asked: false,
@@ -43,7 +43,7 @@ impl Path {
 
     /// Appends a segment.
     #[must_use]
-    pub(crate) fn segment(mut self, segment: impl Display) -> Self {
+    pub fn segment(mut self, segment: impl Display) -> Self {
         self.text.push('/');
         self.push(segment);
         self
@@ -51,7 +51,7 @@ impl Path {
 
     /// Appends `name=value` to the query.
     #[must_use]
-    pub(crate) fn with(mut self, name: &str, value: impl Display) -> Self {
+    pub fn with(mut self, name: &str, value: impl Display) -> Self {
         self.text.push(if self.asked { '&' } else { '?' });
         self.asked = true;
         self.text.push_str(name);

@@ -4,9 +4,18 @@
 
 use std::time::Duration;
 
+use reqwest::Response;
+use tokio::time::timeout;
+
+use super::unreachable;
+use crate::error::{Error, Unreachable};
+
+/// The connection counts as dead after this time without a byte, that is three heartbeats.
+const SILENCE: Duration = Duration::from_secs(45);
+
 /// One server-sent event.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Event {
+pub struct Event {
     /// The event's name; empty for the default.
     pub name: String,
     /// The data, with lines joined by line feeds.
@@ -64,6 +73,19 @@ impl EventParser {
             self.event.data.push('\n');
         }
         self.event.data.push_str(value);
+    }
+}
+
+/// Returns the next bytes of a stream; `None` at its end.
+pub(crate) async fn chunk(
+    response: &mut Response,
+) -> Result<Option<impl AsRef<[u8]> + use<>>, Error> {
+    match timeout(SILENCE, response.chunk()).await {
+        Ok(chunk) => chunk.map_err(|error| unreachable(&error)),
+        Err(_) => Err(Error::Unreachable(Unreachable {
+            connected: true,
+            reason: "the stream sent nothing for too long".into(),
+        })),
     }
 }
 

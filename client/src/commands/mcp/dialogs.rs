@@ -15,11 +15,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{Proxy, failure};
 use crate::api::question;
-use crate::commands::stream::reader::chunk;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;
-use crate::hub::sse::EventParser;
+use crate::hub::sse::{EventParser, chunk};
 use crate::hub::{Hub, PATIENCE, Path, Request, json as body, parse};
 use crate::output::text::{cut, line};
 use crate::output::{println, say};

@@ -3,22 +3,18 @@
 use std::time::Duration;
 
 use hub_protocol::ResetEvent;
-use reqwest::Response;
 use serde_json::value::RawValue;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use super::{StreamArgs, exec};
-use crate::error::{Error, Unreachable};
+use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;
-use crate::hub::sse::{Event, EventParser};
-use crate::hub::{Hub, PATIENCE, Path, Request, unreachable};
+use crate::hub::sse::{Event, EventParser, chunk};
+use crate::hub::{Hub, PATIENCE, Path, Request};
 use crate::identity::{Context, newest};
 use crate::output::text::json_line;
 use crate::output::{println, say};
-
-/// The connection counts as dead after this time without a byte, that is three heartbeats.
-const SILENCE: Duration = Duration::from_secs(45);
 
 /// How long to retry if the hub was never reached: long enough for a restart.
 const FIRST_CONTACT: Duration = Duration::from_secs(2);
@@ -129,19 +125,6 @@ impl<'a> Reader<'a> {
         if let Ok(ResetEvent { epoch, head }) = serde_json::from_str(&event.data) {
             self.last = Some(format!("{epoch}-{head}"));
         }
-    }
-}
-
-/// Returns the next bytes of a stream; `None` at its end.
-pub(in crate::commands) async fn chunk(
-    response: &mut Response,
-) -> Result<Option<impl AsRef<[u8]> + use<>>, Error> {
-    match timeout(SILENCE, response.chunk()).await {
-        Ok(chunk) => chunk.map_err(|error| unreachable(&error)),
-        Err(_) => Err(Error::Unreachable(Unreachable {
-            connected: true,
-            reason: "the stream sent nothing for too long".into(),
-        })),
     }
 }
 
