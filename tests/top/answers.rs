@@ -89,7 +89,7 @@ fn a_hostile_text_is_shown_as_text() {
     let pane = stage.top();
     let shown = "rm\\u001b[2J\\u001b]0;owned\\u0007 x\\u202efdp\\u009b31m";
     pane.until("the controls are shown", |text| {
-        text.matches(shown).count() == 2 && text.contains("1 \\u001b[8m yes")
+        text.contains(shown) && text.contains("1 \\u001b[8m yes")
     });
 }
 

@@ -179,17 +179,27 @@ impl App {
         sent(self.outbox.flush())
     }
 
-    /// Selects another row if the selected one is gone: the one at its place.
+    /// Selects another row if the selected one is gone: the one at its place, a need if there is any. A session that was
+    /// selected only because there was no need gives way to the first need.
     fn keep_selection(&mut self, now: Timestamp) {
         let keys = self.keys(now);
+        let needs = keys.iter().filter(|it| !is_of_session(it)).count();
+        let on_session = self.selected.as_deref().is_none_or(is_of_session);
+        let gives_way = on_session && needs > 0 && !self.selected_at.1;
         let found = keys
             .iter()
             .position(|it| Some(it) == self.selected.as_ref());
-        if let Some(at) = found {
+        if let Some(at) = found.filter(|_| !gives_way) {
             self.position = at;
             return;
         }
-        self.position = self.position.min(keys.len().saturating_sub(1));
+        let last = match needs {
+            0 => keys.len().saturating_sub(1),
+            _ if gives_way => 0,
+            _ if on_session => keys.len() - 1,
+            needs => needs - 1,
+        };
+        self.position = self.position.min(last);
         self.selected = keys.into_iter().nth(self.position);
         self.selected_at = (now, false);
         self.scroll = 0;
@@ -227,6 +237,11 @@ impl App {
     }
 }
 
+/// Whether a key names a session on the board.
+fn is_of_session(key: &str) -> bool {
+    key.starts_with("session ")
+}
+
 fn sent(held: Vec<Held>) -> Vec<Request> {
     let answers = held.into_iter();
     answers
@@ -235,4 +250,4 @@ fn sent(held: Vec<Held>) -> Vec<Request> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

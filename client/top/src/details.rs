@@ -1,6 +1,8 @@
 //! The details of a selected row, as lines of text with a tone.
 
-use hub_protocol::{AnswerDelivery, Notification, Question, QuestionState, Session, Timestamp};
+use hub_protocol::{
+    AnswerDelivery, Notification, Question, QuestionState, Seq, Session, Timestamp,
+};
 use hubctl::age;
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -57,7 +59,7 @@ impl Details {
             (None, Some(session)) => details.trouble(need, session, known),
             (None, None) => {}
         }
-        details.thread(need, known);
+        details.thread(need.notification(), known);
         details
     }
 
@@ -81,6 +83,7 @@ impl Details {
         details.optional(Tone::Dim, "why: ", session.unreachable.as_deref());
         details.blank();
         details.text(Tone::Plain, &activity(session));
+        details.thread(None, known);
         details
     }
 
@@ -296,9 +299,8 @@ impl Details {
         self.optional(Tone::Dim, "by its ", session.evidence.as_deref());
     }
 
-    /// The other notifications of the thread.
-    fn thread(&mut self, need: &Need<'_>, known: &Known<'_>) {
-        let own = need.notification();
+    /// The notifications of the thread, without the one that is shown already.
+    fn thread(&mut self, own: Option<Seq>, known: &Known<'_>) {
         let others: Vec<_> = known
             .thread
             .iter()

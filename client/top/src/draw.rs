@@ -71,26 +71,28 @@ pub(crate) fn draw(frame: &mut Frame<'_>, app: &mut App, now: Timestamp, look: L
         let text = cut(&text, link.width.into());
         frame.render_widget(Line::styled(text, look.style(Tone::Alert)), link);
     }
-    let (list, details) = split(body, app.zoomed);
+    let (list, details, border) = split(body, app.zoomed);
     draw_list(frame, list, app, hub_now, look);
-    draw_details(frame, details, app, hub_now, look);
+    draw_details(frame, details, border, app, hub_now, look);
     draw_foot(frame, foot, app, look);
     if app.mode == Mode::Help {
         draw_help(frame, body, look);
     }
 }
 
-/// The places of the list and the details.
-fn split(body: Rect, zoomed: bool) -> (Rect, Rect) {
+/// The places of the list and the details, and the border between them.
+fn split(body: Rect, zoomed: bool) -> (Rect, Rect, Borders) {
     if zoomed {
-        return (Rect::default(), body);
+        return (Rect::default(), body, Borders::TOP);
     }
-    let [list, details] = if body.width >= WIDE {
-        Layout::horizontal([Constraint::Percentage(58), Constraint::Fill(1)]).areas(body)
-    } else {
-        Layout::vertical([Constraint::Percentage(50), Constraint::Fill(1)]).areas(body)
-    };
-    (list, details)
+    if body.width >= WIDE {
+        let parts = [Constraint::Percentage(58), Constraint::Fill(1)];
+        let [list, details] = Layout::horizontal(parts).areas(body);
+        return (list, details, Borders::LEFT);
+    }
+    let parts = [Constraint::Percentage(50), Constraint::Fill(1)];
+    let [list, details] = Layout::vertical(parts).areas(body);
+    (list, details, Borders::TOP)
 }
 
 fn draw_head(frame: &mut Frame<'_>, area: Rect, app: &App, now: Timestamp, look: Look) {
@@ -162,7 +164,7 @@ fn need_line(
     let text = match held {
         Some(held) => {
             let left = (held.due.as_millis() - now.as_millis()).max(0) / 1000;
-            format!("→ {} in {left} s, u undoes it", line(&held.answer))
+            format!("→ {} in {left} s · u undo", line(&held.answer))
         }
         None => need.text.clone(),
     };
@@ -227,12 +229,14 @@ fn last_part(path: &str) -> String {
     line(path.rsplit('/').next().unwrap_or(path))
 }
 
-fn draw_details(frame: &mut Frame<'_>, area: Rect, app: &mut App, now: Timestamp, look: Look) {
-    let border = if area.width >= WIDE || area.y > 2 {
-        Borders::TOP
-    } else {
-        Borders::LEFT
-    };
+fn draw_details(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    border: Borders,
+    app: &mut App,
+    now: Timestamp,
+    look: Look,
+) {
     let block = Block::new()
         .borders(border)
         .border_style(look.style(Tone::Dim));

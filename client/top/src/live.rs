@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hub_protocol::{
-    AnswerPost, HistoryPage, Kind, Post, Published, Question, Questions, SeenReply, SeenRequest,
-    Sessions, Timestamp,
+    AnswerPost, HistoryPage, Kind, PhaseName, Post, Published, Question, Questions, SeenReply,
+    SeenRequest, Sessions, Timestamp,
 };
 use hubctl::{Connection, Error, Event, Path};
 use serde::Deserialize;
@@ -18,8 +18,10 @@ use crate::store::FirstView;
 const KINDS: &str = "notification,question,session,listener,delivery,seen,presence,preferences";
 /// The shortest interval between requests for the sessions and questions.
 const MIN_REFRESH: Duration = Duration::from_millis(250);
-/// The interval while nothing happens: tool calls, and a session that falls silent, cause no event.
-const MAX_REFRESH: Duration = Duration::from_secs(2);
+/// The longest interval while a session works: its tool calls cause no event.
+const WORKING_REFRESH: Duration = Duration::from_secs(2);
+/// The longest interval: a session that falls silent causes no event.
+const MAX_REFRESH: Duration = Duration::from_secs(30);
 /// The pauses before another attempt: the first, the second, and the longest.
 const PAUSES: [Duration; 3] = [
     Duration::from_millis(100),
@@ -78,19 +80,18 @@ impl Live {
         let mut events = self.connection.events(KINDS, &cursor).await?;
         self.tell(Update::Loaded(Box::new(view)));
         let mut refreshed = Instant::now();
-        let mut is_stale = false;
+        let mut wait = WORKING_REFRESH;
         loop {
-            let wait = if is_stale { MIN_REFRESH } else { MAX_REFRESH };
             tokio::select! {
                 event = events.next() => match event? {
                     None => return Ok(()),
                     Some(event) if ["reset", "gap"].contains(&event.name.as_str()) => return Ok(()),
-                    Some(event) => is_stale |= self.apply(&event),
+                    Some(event) if self.apply(&event) => wait = MIN_REFRESH,
+                    Some(_) => {}
                 },
                 () = sleep_until(refreshed + wait) => {
-                    self.refresh().await?;
+                    wait = self.refresh().await?;
                     refreshed = Instant::now();
-                    is_stale = false;
                 }
             }
         }
@@ -113,11 +114,14 @@ impl Live {
         true
     }
 
-    async fn refresh(&self) -> Result<(), Error> {
+    /// Loads sessions and questions. Returns when to do so again if nothing happens.
+    async fn refresh(&self) -> Result<Duration, Error> {
         let sessions: Sessions = self.connection.get(Path::new("/sessions")).await?;
         let questions: Questions = self.connection.get(Path::new("/questions")).await?;
+        let mut phases = sessions.sessions.iter().map(|it| it.phase.name);
+        let works = phases.any(|it| it == PhaseName::Working);
         self.tell(Update::Refreshed(sessions.sessions, questions.questions));
-        Ok(())
+        Ok(if works { WORKING_REFRESH } else { MAX_REFRESH })
     }
 
     /// Performs a request, and reports its result.

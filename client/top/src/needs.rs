@@ -176,6 +176,7 @@ mod tests {
     #[test]
     fn words_that_are_shown_elsewhere_are_left_out() {
         let mut question = store().questions[0].clone();
+        question.data = Some(serde_json::json!({"via": "hook"}));
         let mut shown = |kind, msg: &str| {
             question.kind = kind;
             question.msg = msg.into();

@@ -109,6 +109,10 @@ impl App {
             return;
         }
         let id = question.id;
+        if self.outbox.held(id).is_some() || self.outbox.is_sending(id) {
+            self.note = "It has an answer already: u takes it back".into();
+            return;
+        }
         match (action, dialog(question)) {
             (Action::Approve, Dialog::Permission { .. }) => {
                 self.hold(question, "allow".into(), now)

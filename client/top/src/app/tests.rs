@@ -4,7 +4,7 @@ use super::*;
 use crate::store::fixture::{at, store};
 
 /// The state after the first view has rested on the screen for a second.
-fn app() -> App {
+pub(crate) fn app() -> App {
     let store = store();
     let mut app = App {
         store,
@@ -120,6 +120,19 @@ fn the_selection_stays_on_its_row_when_rows_come_and_go() {
     app.apply(update, at(101));
     press(&mut app, "a", at(101));
     assert_eq!(answers(&mut app, at(106)), ["25 allow"]);
+}
+
+#[test]
+fn the_first_need_is_selected_once_there_is_one() {
+    let mut app = app();
+    let store = std::mem::take(&mut app.store);
+    app.tick(at(100));
+    app.store.sessions = vec![crate::store::fixture::session("w1", "working", 1)];
+    app.tick(at(101));
+    app.store = store;
+    app.tick(at(102));
+    press(&mut app, "2", at(103));
+    assert_eq!(answers(&mut app, at(108)), ["10 sqlite"]);
 }
 
 #[test]

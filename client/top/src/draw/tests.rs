@@ -4,17 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::*;
-use crate::store::fixture::{at, store};
-
-fn app() -> App {
-    let mut app = App {
-        store: store(),
-        link: Link::Live,
-        ..App::default()
-    };
-    app.tick(at(99));
-    app
-}
+use crate::app::tests::app;
+use crate::store::fixture::at;
 
 fn buffer(app: &mut App, columns: u16, rows: u16, look: Look) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("a terminal");
@@ -108,11 +99,7 @@ fn a_held_answer_counts_down_in_its_row() {
     let mut app = app();
     app.press(KeyEvent::from(KeyCode::Char('2')), at(100));
     let rows = screen(&mut app, 80, 24);
-    assert!(
-        rows[2].ends_with("→ sqlite in 5 s, u undoes it"),
-        "{}",
-        rows[2]
-    );
+    assert!(rows[2].ends_with("→ sqlite in 5 s · u undo"), "{}", rows[2]);
 }
 
 #[test]
