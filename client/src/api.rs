@@ -3,4 +3,5 @@
 
 pub(crate) mod holder;
 pub(crate) mod question;
+pub(crate) mod report;
 pub(crate) mod session;

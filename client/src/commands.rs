@@ -25,11 +25,13 @@ pub(crate) mod primary;
 mod program;
 pub(crate) mod questions;
 pub(crate) mod reset;
+pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod seen;
 pub(crate) mod service;
 pub(crate) mod sessions;
 mod ssh;
+pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stream;
 pub(crate) mod trace;
@@ -39,6 +41,7 @@ pub(crate) mod up;
 pub(crate) mod wait;
 pub(crate) mod wake_test;
 pub(crate) mod watch;
+pub(crate) mod why;
 pub(crate) mod withdraw;
 
 use self::cli::{Cli, Command};
@@ -69,6 +72,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Dashboard(args) => Box::pin(dashboard::run(args, &context()?)).await,
         Command::Doctor(args) => Box::pin(doctor::run(args, &context()?)).await,
         Command::WakeTest(args) => Box::pin(wake_test::run(args, &context()?)).await,
+        Command::Rules(args) => Box::pin(rules::run(args, &context()?)).await,
         Command::Reset(args) => Box::pin(reset::run(args, &context()?)).await,
         Command::Wait(args) => Box::pin(wait::run(args, &context()?)).await,
         Command::Stream(args) => Box::pin(stream::run(args, &context()?)).await,
@@ -85,6 +89,8 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Mcp(args) => mcp::run(args, context()?),
         Command::Ack(args) => Box::pin(ack::run(args, &context()?)).await,
         Command::Seen(args) => Box::pin(seen::run(args, &context()?)).await,
+        Command::Why(args) => Box::pin(why::run(args, &context()?)).await,
+        Command::Stats(args) => Box::pin(stats::run(args, &context()?)).await,
         Command::Trace(args) => Box::pin(trace::run(args, &context()?)).await,
         Command::Inboxes(args) => Box::pin(inboxes::run(args, &context()?)).await,
         Command::Status(args) => Box::pin(status::run(args, &context()?)).await,

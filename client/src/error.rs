@@ -1,7 +1,6 @@
 //! The errors of the commands.
 
 use std::fmt;
-use std::process::ExitCode;
 
 use hub_protocol::{Problem, one_line as line};
 
@@ -44,8 +43,8 @@ impl Error {
         }
     }
 
-    /// The exit code of a program that ends with this error, as `hubctl` has it.
-    pub fn exit_code(&self) -> ExitCode {
+    /// The exit code of a program that ends with this error.
+    pub fn code(&self) -> std::process::ExitCode {
         self.exit().into()
     }
 

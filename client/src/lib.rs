@@ -1,12 +1,12 @@
 //! `hubctl`: publishes notifications to the hub, and waits for those of others.
 //!
-//! It is a library for its program, for the program that writes the manual pages and the completions, and for programs
-//! beside it, such as `hub-top`.
+//! It is a library for its program, for the program that writes the manual pages and the completions, and for the
+//! programs beside it, such as `hub-top`.
 
 mod api;
 mod arguments;
+mod beside;
 mod commands;
-mod connection;
 mod error;
 mod exit_code;
 mod hub;
@@ -22,11 +22,11 @@ use std::io::Write as _;
 use std::pin::pin;
 use std::process::ExitCode;
 
+pub use crate::beside::{Connection, EventStream};
 pub use crate::commands::cli::command_line;
 pub use crate::commands::completions::{Shell, completions};
-pub use crate::commands::service::packaged_units;
-pub use crate::connection::{Connection, Events};
-pub use crate::error::{Error, Unreachable};
+pub use crate::commands::service::{packaged_units, unit_word};
+pub use crate::error::Error;
 pub use crate::hub::Path;
 pub use crate::hub::sse::Event;
 pub use crate::output::age::age;

@@ -19,12 +19,14 @@ mod preferences;
 mod priority;
 mod problem;
 mod question;
+mod rule;
 mod session;
 mod spool;
 mod status;
 mod text;
 mod timestamp;
 mod wait;
+mod why;
 
 pub use agent::{Agent, UnknownAgent};
 pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
@@ -47,6 +49,7 @@ pub use problem::Problem;
 pub use question::{
     AnswerDelivery, AnswerPost, ByPost, Place, Question, QuestionState, Questions, Verdict, verdict,
 };
+pub use rule::{RuleInfo, RuleList, RuleMatch};
 pub use session::{
     Listener, Listening, Process, Session, SessionInfo, Sessions, Source, Unlistened, Wake,
 };
@@ -55,3 +58,4 @@ pub use status::{StatusError, StatusLine};
 pub use text::{escaped, for_model, is_hidden, one_line};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use wait::{AckRequest, Acked, BarrierReport, WAKE_FILE, WAKE_MARK, WaitReply, Way, WhyWoken};
+pub use why::{FailedWay, Reason, Why, WhyDetail, WhyItem};

@@ -62,6 +62,36 @@ pub struct Notification {
     /// When the hub stored it, if that differs from `ts`, because the notification was spooled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received: Option<Timestamp>,
+    /// The name of the rule that muted it: it wakes and alerts nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub muted_by: Option<String>,
+}
+
+impl Notification {
+    /// The environment variables of a command that is run for it; `None` for a field that it lacks. `session` and `parent`
+    /// are left out: their variables would make a hubctl that the command calls send in the name of the sender.
+    pub fn variables(&self) -> [(&'static str, Option<String>); 12] {
+        let data = self.data.as_ref().map(|data| match data {
+            Value::String(text) => text.clone(),
+            data => data.to_string(),
+        });
+        let variables = [
+            ("HUB_ID", Some(self.id.to_string())),
+            ("HUB_TS", Some(self.ts.to_string())),
+            ("HUB_FROM", Some(self.from.to_string())),
+            ("HUB_TYPE", Some(self.kind.to_string())),
+            ("HUB_MSG", Some(self.msg.clone())),
+            ("HUB_TO", self.to.as_ref().map(ToString::to_string)),
+            ("HUB_PROJECT", Some(self.project.to_string())),
+            ("HUB_PRIORITY", Some(self.priority.to_string())),
+            ("HUB_TITLE", self.title.clone()),
+            ("HUB_DATA", data),
+            ("HUB_KEY", self.key.clone()),
+            ("HUB_REPLY_TO", self.reply_to.map(|id| id.to_string())),
+        ];
+        // A variable cannot contain NUL.
+        variables.map(|(name, value)| (name, value.map(|it| it.replace('\0', "\u{fffd}"))))
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature

@@ -52,6 +52,8 @@ pub struct ParsedHook {
     pub bypasses: Option<bool>,
     /// The tool call that the event reports.
     pub tool: Option<ToolUse>,
+    /// The files that a tool has edited, as the agent names them.
+    pub edited: Vec<String>,
     /// The cause of the turn that begins next, if this event only reports that.
     pub next_turn: Option<TurnCause>,
 }
@@ -178,6 +180,7 @@ fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
         delays_dialog: false,
         bypasses: None,
         tool: None,
+        edited: Vec::new(),
         next_turn: None,
     }
 }
@@ -224,9 +227,79 @@ fn argument(payload: &Map<String, Value>) -> Option<&str> {
     fields.find_map(|field| input.get(field)?.as_str())
 }
 
+/// The tools that edit a file, by the names that agents give them, and the parameter that names the file.
+const EDITORS: [(&str, &str); 11] = [
+    // Claude Code
+    ("Edit", "file_path"),
+    ("Write", "file_path"),
+    ("MultiEdit", "file_path"),
+    ("NotebookEdit", "notebook_path"),
+    // Gemini CLI, Qwen Code
+    ("write_file", "file_path"),
+    ("replace", "file_path"),
+    ("edit", "file_path"),
+    ("notebook_edit", "notebook_path"),
+    // Kimi Code
+    ("WriteFile", "path"),
+    ("StrReplaceFile", "path"),
+    // Codex CLI: a patch of several files
+    (PATCH, "command"),
+];
+
+/// The tool of Codex CLI that applies a patch.
+const PATCH: &str = "apply_patch";
+
+/// The files that a successful tool call has edited; empty if the tool edits none.
+fn edited(payload: &Map<String, Value>) -> Vec<String> {
+    let tool = text(payload, "tool_name");
+    let Some((_, field)) = EDITORS.iter().find(|(name, _)| *name == tool) else {
+        return Vec::new();
+    };
+    let input = payload.get("tool_input").and_then(|it| it.get(field));
+    let Some(input) = input.and_then(Value::as_str) else {
+        return Vec::new();
+    };
+    if tool != PATCH {
+        return vec![input.to_owned()];
+    }
+    let heads = ["*** Update File: ", "*** Add File: ", "*** Move to: "];
+    let path = |line: &str| {
+        heads
+            .iter()
+            .find_map(|head| line.strip_prefix(head))
+            .map(str::to_owned)
+    };
+    input.lines().filter_map(path).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_tools_that_edit_name_files() {
+        let of = |tool: &str, input: Value| {
+            let payload = serde_json::json!({ "tool_name": tool, "tool_input": input });
+            edited(payload.as_object().unwrap())
+        };
+        let file =
+            || serde_json::json!({ "file_path": "/r/a", "notebook_path": "/r/n", "path": "b" });
+        for (tool, paths) in [
+            ("Edit", vec!["/r/a"]),
+            ("NotebookEdit", vec!["/r/n"]),
+            ("replace", vec!["/r/a"]),
+            ("WriteFile", vec!["b"]),
+            ("Read", vec![]),
+            ("Bash", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(of(tool, file()), paths, "{tool}");
+        }
+        assert!(of("Edit", serde_json::json!({ "file_path": 1 })).is_empty());
+        let patch = "*** Begin Patch\n*** Update File: a.rs\n@@\n-x\n+*** Add File: no\n*** Add File: b.rs\n*** End Patch";
+        let input = serde_json::json!({ "command": patch });
+        assert_eq!(of("apply_patch", input), ["a.rs", "b.rs"]);
+    }
 
     #[test]
     fn answers_carry_no_hidden_characters_and_no_forged_reason() {

@@ -15,6 +15,7 @@ mod dir_watcher;
 pub mod local_sessions;
 mod process_env;
 pub mod push;
+pub mod rules;
 pub mod spool;
 pub mod status_files;
 mod untrusted_dir;

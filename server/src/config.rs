@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::core::rule::RuleSet;
 use layers::Layers;
 pub use layers::{DEFAULTS, SettingSource};
 pub use values::{
@@ -66,12 +67,16 @@ pub struct Config {
     pub approvals: bool,
     /// Whether an agent may answer another agent's permission request.
     pub agents_may_approve: bool,
+    /// Whether two sessions that edit the same file are alerted.
+    pub same_file_alerts: bool,
     /// Retention of the log.
     pub retention: RetentionSettings,
     /// When a snapshot is saved.
     pub snapshot: SnapshotSettings,
     /// Level and format of the hub's own logs.
     pub log: LogSettings,
+    /// The rules by which the hub acts on notifications.
+    pub on: RuleSet,
     /// Every setting's value and source.
     #[serde(skip)]
     layers: Layers,
@@ -132,8 +137,23 @@ impl Config {
         if config.state_dir.as_os_str().is_empty() {
             config.state_dir = state_home(env)?.join("hub");
         }
+        config.check_forwards(&layers)?;
         config.layers = layers;
         Ok(config)
+    }
+
+    /// Returns the names of the forwards.
+    pub fn forwards(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// Checks that the rules name forwards that exist. Both may come from different sources, so this follows at the end.
+    fn check_forwards(&self, layers: &Layers) -> Result<(), ConfigError> {
+        let checked = self.on.check_forwards(&self.forwards());
+        checked.map_err(|error| ConfigError::BadValue {
+            origin: layers.source("on").clone(),
+            reason: error.to_string(),
+        })
     }
 
     /// Every setting: its name, its value as TOML, and its source.

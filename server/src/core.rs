@@ -8,6 +8,7 @@ pub mod notification;
 pub mod record;
 pub mod rejected;
 pub mod report;
+pub mod rule;
 pub mod secret;
 pub mod sync;
 pub mod time;

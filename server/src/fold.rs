@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::command::{Command, Decision, Refusal};
 use crate::core::record::{ClockMoved, Led, Record};
+use crate::core::rule::RuleSet;
 
 // What a command changes and a record applies, one concept a file:
 mod answer; // who may answer a question, and how an answer reaches the asker
@@ -30,6 +31,9 @@ mod preferences; // the person's preferences
 mod question; // asked, claimed, settled
 mod reset; // a project is emptied
 mod retention; // the log's prefix is dropped
+mod ride_along; // why a notification wakes nobody
+mod rule; // rules fire on notifications and on sessions
+mod rule_table; // how often rules fired, their cooldowns, and what they still have to do
 mod seen; // the person's seen marks
 mod session; // one session: its state, properties and turn
 mod session_registry; // sessions are registered, named, found and ended
@@ -50,9 +54,11 @@ pub use answer::{AnswerPath, place_of};
 pub use hub_protocol::Status;
 pub use inbox::{Inbox, Item};
 pub use listener::Listener;
-pub use notification::MAX_HOPS;
 pub use phase::SessionPhase;
 pub use question::Question;
+pub use ride_along::RideAlong;
+pub use rule::{received, subject};
+pub use rule_table::{OpenRun, RuleTally};
 pub use session::{Registered, Session, SessionKey};
 pub use wake_class::WakeClass;
 
@@ -82,6 +88,8 @@ pub struct State {
     retention: retention::RetentionState,
     #[serde(default)]
     hidden: reset::HiddenHistory,
+    #[serde(default)]
+    rules: rule_table::RuleTable,
     /// The active hub of the cluster and its term; `None` for a hub on its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     leader: Option<(Seq, Led)>,
@@ -89,18 +97,27 @@ pub struct State {
 
 impl State {
     /// Decides a command. Returns the records to commit, numbered from `head() + 1` in order, or why the command is
-    /// refused. The records of a `Notify` begin with one `Notified` for each draft.
+    /// refused. The records of a `Notify` begin with one `Notified` for each draft. `rules` fire on each notification that
+    /// the command stores.
     pub fn decide(
         &self,
         command: &Command,
         now: Timestamp,
         leased: &Leased<'_>,
+        rules: &RuleSet,
     ) -> Result<Decision, Refusal> {
         if let Some(ids) = self.keys.stored_by(command, now)? {
             return Ok(Decision::Repeat(ids));
         }
-        let mut records = self.decide_once(command, now, leased)?;
-        records.extend(self.key_used(command, &records, now));
+        if let Command::Rule(it) = command {
+            let records = self.decide_rule(it, rules, now, leased)?;
+            return Ok(Decision::Records(records));
+        }
+        let records = self.decide_once(command, now, leased)?;
+        let key = self.key_used(command, &records, now);
+        let escalates = matches!(command, Command::Tick);
+        let mut records = self.with_rules(records, rules, now, leased, escalates);
+        records.extend(key);
         Ok(Decision::Records(records))
     }
 
@@ -174,6 +191,8 @@ impl State {
                 let (delta_ms, at) = (*delta_ms, now);
                 Ok(vec![Record::ClockMoved(ClockMoved { delta_ms, at })])
             }
+            // Rules never fire on what rules do, so `decide` handles these.
+            Command::Rule(_) => Ok(Vec::new()),
             Command::Lead { node } => {
                 let (node, at) = (node.clone(), now);
                 Ok(vec![Record::Led(Led { node, at })])
@@ -212,6 +231,8 @@ impl State {
             Record::Returned(it) => self.apply_returned(it),
             Record::Escalated(it) => self.apply_escalated(it),
             Record::PreferencesSet(it) => self.apply_preferences(it),
+            Record::RuleFired(it) => self.rules.fired(seq, it),
+            Record::RuleNoted(it) => self.rules.noted(it),
         }
     }
 

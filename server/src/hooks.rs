@@ -22,11 +22,16 @@ use crate::fold::SessionKey;
 use crate::hub::Hub;
 use crate::waiters::{Activity, ToolReport};
 
+mod edits;
+
 /// A request is held for this long while the agent shows its own dialog. Then only its terminal can answer it.
 const HOLD: Duration = Duration::from_secs(3600);
 
 /// A request is held for this long if that delays the agent.
 const SHORT_HOLD: Duration = Duration::from_secs(60);
+
+/// The command of an agent that waits in the background.
+const WAITS: &str = "hubctl wait";
 
 /// Longest path in bytes that is stored: `PATH_MAX` of Linux.
 const MAX_PATH: usize = 4096;
@@ -191,8 +196,12 @@ impl<'a> HookRequest<'a> {
     /// The command for the event.
     pub fn command(&self, delivers: bool) -> Result<Command, Rejected> {
         let mut happened = self.event.happened.clone();
+        let mut acted = None;
         match &mut happened {
-            AgentEvent::Stopped { continues, .. } => *continues = delivers,
+            AgentEvent::Stopped { continues, .. } => {
+                *continues = delivers;
+                acted = self.in_activity(|it, place| it.has_acted(place))?;
+            }
             AgentEvent::Prompt { by, .. } => *by = self.beginner(*by, delivers)?,
             AgentEvent::Failed { reason, until, .. } => {
                 *until = agents::reset_time(reason, Timestamp::now());
@@ -206,7 +215,11 @@ impl<'a> HookRequest<'a> {
             | AgentEvent::Ended
             | AgentEvent::Seen => {}
         }
-        Ok(self.command_of(happened, self.once.clone()))
+        let mut command = self.command_of(happened, self.once.clone());
+        if let Command::Hook(hook) = &mut command {
+            hook.acted = acted;
+        }
+        Ok(command)
     }
 
     /// The command for another event of the same session.
@@ -224,6 +237,7 @@ impl<'a> HookRequest<'a> {
             held: self.held,
             once,
             derived_at: None,
+            acted: None,
         }))
     }
 
@@ -264,6 +278,18 @@ impl<'a> HookRequest<'a> {
         })
     }
 
+    /// Keeps which files the session has edited, and alerts it and others that edit the same ones. The work is done after
+    /// the hook's answer.
+    pub fn note_edits(&self) {
+        let edited = &self.event.edited;
+        if edited.is_empty() || !self.hub.rules().same_file_alerts {
+            return;
+        }
+        let place = (self.project(), self.session());
+        let cwd = self.event.cwd.clone();
+        tokio::spawn(edits::note(self.hub.clone(), place, cwd, edited.clone()));
+    }
+
     /// Keeps which tool call runs in the session, if the event tells it. A turn begins and ends without one.
     pub fn note_tool(&self) -> Result<(), Rejected> {
         let turns = matches!(
@@ -275,10 +301,25 @@ impl<'a> HookRequest<'a> {
                 | AgentEvent::Ended
         );
         match &self.event.tool {
-            None if turns => self.in_activity(Activity::forget_tools),
+            None if turns => {
+                let begins = matches!(self.event.happened, AgentEvent::Prompt { .. });
+                self.in_activity(|it, place| {
+                    it.forget_tools(place);
+                    if begins {
+                        it.begin_turn(place);
+                    }
+                })
+            }
+            None if self.event.happened == AgentEvent::Worked => {
+                self.in_activity(Activity::note_act)
+            }
             None => Ok(()),
             Some(tool) if tool.ended => self.in_activity(|it, place| {
                 it.note_tool(place.clone(), &tool.id, ToolReport::Ended);
+                // Waiting for the next notification does nothing about this one.
+                if !tool.on.contains(WAITS) {
+                    it.note_act(place);
+                }
             }),
             Some(tool) => {
                 let call = ToolCall {

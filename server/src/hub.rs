@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::core::command::{AgentEvent, Command, Hook};
 use crate::core::rejected::Rejected;
+use crate::core::rule::RuleSet;
 use crate::core::wake_files::WakeFiles;
 use crate::fold::State;
 use crate::hub::metrics::Metrics;
@@ -31,6 +32,7 @@ use crate::waiters::{Batch, Outcome, SharedWaiters, WaitSpec, Waiters, WakeLimit
 
 pub mod clock;
 pub mod draft;
+pub mod dry_run;
 pub mod metrics;
 pub mod stats;
 pub mod stored;
@@ -50,12 +52,15 @@ struct HubInner {
     presence: watch::Sender<u64>,
     leases: LeaseKey,
     rules: Rules,
+    rule_set: Arc<RuleSet>,
     wake_files: WakeFiles,
     metrics: Arc<Metrics>,
     shutdown: CancellationToken,
     streams: Arc<Semaphore>,
     /// One clone for each event stream of a dashboard.
     dashboards: Arc<()>,
+    /// One clone for each page of a dashboard that has the focus.
+    focused: Arc<()>,
     began: Notify,
     active: OnceLock<ActiveHub>,
 }
@@ -70,12 +75,24 @@ pub struct StreamPermit {
     _permit: OwnedSemaphorePermit,
     #[allow(dead_code)] // held until the stream ends
     dashboard: Option<Arc<()>>,
-    open: Gauge,
+    #[allow(dead_code)] // held until the stream ends
+    focus: Option<Focus>,
+    /// Counts the streams that are read for their events.
+    open: Option<Gauge>,
+}
+
+/// A page of a dashboard that has the focus. Drop order matters: remove the page first, then notify the watchers of
+/// presence.
+struct Focus {
+    _page: Arc<()>,
+    _leaving: Leaving,
 }
 
 impl Drop for StreamPermit {
     fn drop(&mut self) {
-        self.open.dec();
+        if let Some(open) = &self.open {
+            open.dec();
+        }
     }
 }
 
@@ -97,13 +114,15 @@ impl Drop for Leaving {
     }
 }
 
-/// Permissions of agents, as set in the configuration.
+/// Rules for agents, as set in the configuration.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rules {
     /// Whether the hub holds a permission request of an agent until it is answered.
     pub approvals: bool,
     /// Whether an agent may approve another agent's permission request.
     pub agents_may_approve: bool,
+    /// Whether two sessions that edit the same file are alerted.
+    pub same_file_alerts: bool,
 }
 
 /// The parts from which a hub is started.
@@ -121,8 +140,10 @@ pub struct HubParts {
     pub offered: Seq,
     /// The wake limits of agent sessions.
     pub limits: WakeLimits,
-    /// The permissions of agents.
+    /// The rules for agents.
     pub rules: Rules,
+    /// The rules by which the hub acts on notifications.
+    pub rule_set: Arc<RuleSet>,
     /// The files that agents watch for the hub.
     pub wake_files: WakeFiles,
     /// The most requests that may be queued for the writer.
@@ -158,15 +179,25 @@ impl Hub {
             presence,
             leases: parts.leases,
             rules: parts.rules,
+            rule_set: Arc::clone(&parts.rule_set),
             wake_files: parts.wake_files,
             metrics: Arc::clone(&metrics),
             shutdown: parts.shutdown,
             streams: Arc::new(Semaphore::new(parts.streams)),
             dashboards: Arc::new(()),
+            focused: Arc::new(()),
             began: Notify::new(),
             active: OnceLock::new(),
         };
-        let writer = Writer::new(state, waiters, log, due_sender, metrics, parts.reload);
+        let writer = Writer::new(
+            state,
+            waiters,
+            log,
+            due_sender,
+            metrics,
+            parts.reload,
+            parts.rule_set,
+        );
         let thread = std::thread::Builder::new()
             .name("writer".into())
             .spawn(move || writer.run(&asks))
@@ -182,7 +213,7 @@ impl Hub {
     /// Carries out a command, and returns once it is durable. Fails if the hub rejects it. A standby passes it on.
     pub async fn submit(&self, command: Command) -> Result<Done, Rejected> {
         if let Some(active) = self.0.active.get()
-            && self.log().journal().health() == Health::Standby
+            && self.is_standby()
             && command.is_from_outside()
         {
             return active(command).await;
@@ -349,15 +380,22 @@ impl Hub {
 
     /// Takes a slot for a long-lived connection, or fails if all are taken. Dropping the permit frees the slot.
     pub fn stream_permit(&self) -> Result<StreamPermit, Rejected> {
+        let mut permit = self.slot()?;
+        let open = self.0.metrics.streams.clone();
+        open.inc();
+        permit.open = Some(open);
+        Ok(permit)
+    }
+
+    fn slot(&self) -> Result<StreamPermit, Rejected> {
         let permit = Arc::clone(&self.0.streams)
             .try_acquire_owned()
             .map_err(|_| Rejected::TooManyStreams)?;
-        let open = self.0.metrics.streams.clone();
-        open.inc();
         Ok(StreamPermit {
             _permit: permit,
             dashboard: None,
-            open,
+            focus: None,
+            open: None,
         })
     }
 
@@ -366,6 +404,22 @@ impl Hub {
         let mut permit = self.stream_permit()?;
         permit.dashboard = Some(Arc::clone(&self.0.dashboards));
         Ok(permit)
+    }
+
+    /// A slot for the stream of a dashboard's page that is open as long as the page has the focus.
+    pub fn focus_permit(&self) -> Result<StreamPermit, Rejected> {
+        let mut permit = self.slot()?;
+        permit.focus = Some(Focus {
+            _page: Arc::clone(&self.0.focused),
+            _leaving: self.leaving(),
+        });
+        self.presence_changed();
+        Ok(permit)
+    }
+
+    /// Whether the person looks at a dashboard.
+    pub fn is_focused(&self) -> bool {
+        Arc::strong_count(&self.0.focused) > 1
     }
 
     /// Whether a dashboard is open.
@@ -395,7 +449,7 @@ impl Hub {
         self.0.presence.subscribe()
     }
 
-    /// Notifies the watchers of presence of a change at another hub of the cluster.
+    /// Notifies the watchers of presence of a change that the waiters do not have: of another hub, or of a page.
     pub fn presence_changed(&self) {
         self.0.presence.send_modify(|version| *version += 1);
     }
@@ -403,6 +457,16 @@ impl Hub {
     /// Returns the permissions of agents.
     pub fn rules(&self) -> Rules {
         self.0.rules
+    }
+
+    /// Whether another hub of the cluster decides commands, or may do so.
+    pub fn is_standby(&self) -> bool {
+        self.log().journal().health() == Health::Standby
+    }
+
+    /// Returns the rules by which the hub acts on notifications.
+    pub fn rule_set(&self) -> &Arc<RuleSet> {
+        &self.0.rule_set
     }
 
     /// Returns the files that agents watch for the hub.

@@ -113,6 +113,7 @@ async fn run(
     let (status_files, mut status_bridge) = StatusFiles::open(dir.path(), &hub, &shutdown);
     // Scan status files before listening; otherwise a line written right at start-up would count as old.
     status_bridge.scan().await;
+    bridges::rules::begin(&hub).await;
     let sockets = Sockets::bind(config.listen, dir, inherited)?;
     // From here on notifications are delivered, so the record of a clean stop is removed.
     if let Some(deliveries) = deliveries {
@@ -145,7 +146,7 @@ async fn run(
             Box::pin(cluster.run(routes, &shutdown)).await;
         }
     };
-    let (served, (), (), (), (), (), (), ()) = tokio::join!(
+    let (served, (), (), (), (), (), (), (), ()) = tokio::join!(
         served,
         supervisor::watchdog(&hub, &shutdown),
         clustered,
@@ -154,6 +155,7 @@ async fn run(
         bridges::local_sessions::watch(&hub, &status_files, &shutdown),
         bridges::claude_sessions::watch(&hub, &status_files, &shutdown),
         bridges::push::run(&hub, dir.path(), &shutdown),
+        bridges::rules::run(&hub, &shutdown),
     );
     served?;
     clock.await?;
@@ -210,7 +212,9 @@ fn start_hub(
         rules: Rules {
             approvals: config.approvals,
             agents_may_approve: config.agents_may_approve,
+            same_file_alerts: config.same_file_alerts,
         },
+        rule_set: Arc::new(config.on.clone()),
         wake_files: WakeFiles::new(dir.path().join("wake")),
         queue: config.limits.queue.get() as usize,
         streams: config.limits.streams.get() as usize,

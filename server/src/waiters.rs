@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
-use hub_protocol::{Holder, InboxName, ProjectName, Seq, Timestamp, ToolCall, WhyWoken};
+use hub_protocol::{FailedWay, Holder, InboxName, ProjectName, Seq, Timestamp, ToolCall, WhyWoken};
 use tokio::sync::{oneshot, watch};
 
 use crate::core::sync;
@@ -24,6 +24,7 @@ use crate::fold::{SessionKey, State};
 mod activity;
 mod barrier;
 mod batch;
+mod edits;
 mod held_requests;
 mod inbox_slot;
 mod latency;
@@ -33,14 +34,17 @@ mod limits;
 #[cfg(test)]
 mod tests;
 mod tool_calls;
+mod verdict;
 mod waiter;
 mod wake;
 
 pub use barrier::Barrier;
 pub use batch::{Batch, MAX_BYTES, MAX_TEXT_BYTES, Offered};
+pub use edits::{Edit, EditedFile, Edits, Life};
 pub use latency::WakeTime;
 pub use limits::{HeldBack, Hold, Limit, WakeLimits};
 pub use tool_calls::ToolReport;
+pub use verdict::{Reach, WakeVerdict};
 pub use waiter::{Outcome, WaitSpec};
 
 pub use activity::Activity;
@@ -74,6 +78,7 @@ pub struct Waiters {
     /// The last notification that may have been delivered before this run without an acknowledgement.
     offered: Seq,
     activity: Activity,
+    edits: Edits,
     held_requests: HeldRequests,
     latencies: Latencies,
     next_id: u64,
@@ -118,6 +123,7 @@ impl Waiters {
             limits,
             offered,
             activity: Activity::default(),
+            edits: Edits::default(),
             held_requests: HeldRequests::default(),
             latencies: Latencies::default(),
             next_id: 0,
@@ -226,9 +232,21 @@ impl Waiters {
         &mut self.activity
     }
 
+    /// Returns the files that sessions have edited lately, to read and to change.
+    pub fn edits(&mut self) -> &mut Edits {
+        &mut self.edits
+    }
+
     /// Returns when a session was last active.
     pub fn seen(&self, project: &ProjectName, session: &InboxName) -> Option<Timestamp> {
         self.activity.seen(project, session)
+    }
+
+    /// Returns when the hub last received anything from a session: now while a tool runs, because an agent reports
+    /// nothing meanwhile, however long that takes.
+    pub fn heard(&self, place: &SessionKey, now: Timestamp) -> Timestamp {
+        let seen = || self.seen(&place.0, &place.1).unwrap_or_default();
+        self.tool(place).map_or_else(seen, |_| now)
     }
 
     /// Whether the session's inbox has had a waiter since the hub started.
@@ -244,6 +262,11 @@ impl Waiters {
     /// Returns why the hub cannot wake this session now, if it knows a reason.
     pub fn unreachable(&self, place: &SessionKey) -> Option<&str> {
         self.activity.unreachable(place)
+    }
+
+    /// Returns the ways to wake a session that the hub tried last; `None` if it has not tried since it last could.
+    pub fn failed_ways(&self, place: &SessionKey) -> Option<&[FailedWay]> {
+        self.activity.failed_ways(place)
     }
 
     /// Whether the session's permission mode is known to allow everything.

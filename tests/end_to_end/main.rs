@@ -29,4 +29,5 @@ mod up_down;
 mod wait;
 mod wait_ends;
 mod watch;
+mod why;
 mod words;

@@ -62,6 +62,10 @@ pub(crate) enum Action {
     Show(InboxName, Way),
     Claim(Index, InboxName),
     WithdrawQuestion(Index, InboxName),
+    /// A session has been in a phase since so many milliseconds ago, for as long as a rule says.
+    Lasted(InboxName, i64),
+    /// The program of the oldest firing is about to start.
+    StartProgram,
     /// The committed records become durable, and their publishers are answered.
     Sync,
     /// Power is lost: records that were not durable are gone, and so is every lease.
@@ -113,6 +117,8 @@ fn action() -> impl Strategy<Value = Action> {
         1 => (any::<Index>(), sender()).prop_map(|(pick, by)| Action::WithdrawQuestion(pick, by)),
         1 => select(vec![-25 * HOUR, -90 * SECOND, 90 * SECOND, 365 * 24 * HOUR])
             .prop_map(Action::ClockMoved),
+        2 => (agent(), select(vec![0, SECOND, HOUR])).prop_map(|(id, ago)| Action::Lasted(id, ago)),
+        1 => Just(Action::StartProgram),
         6 => Just(Action::Sync),
         2 => Just(Action::Crash),
         2 => Just(Action::Snapshot),

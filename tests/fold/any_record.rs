@@ -1,14 +1,14 @@
 //! The fold accepts any records that a log may contain, including those that it would never have decided.
 
 use hub_protocol::{
-    Alert, InboxName, Kind, Mute, Preferences, Priority, ProjectName, QuestionState, Seq,
-    SessionInfo, SessionState, Timestamp, Way,
+    Alert, InboxName, Kind, Mute, PhaseName, Preferences, Priority, ProjectName, QuestionState,
+    Seq, SessionInfo, SessionState, Timestamp, Way,
 };
 use hubd::core::record::{
     ClockMoved, Emitted, Escalated, InboxClosed, KeyUsed, Led, ListenerEnd, ListenerRemoved,
     ListenerSet, Notified, PreferencesSet, PrimaryTaken, QuestionClaimed, QuestionSettled, Record,
-    Reset, Returned, Rewritten, Route, Seen, SessionEnded, SessionSet, SettleReason, Settled,
-    Target, Trimmed, Turn, TurnCause, TurnNoted,
+    Reset, Returned, Rewritten, Route, RuleAction, RuleFired, RuleNote, RuleNoted, Seen,
+    SessionEnded, SessionSet, SettleReason, Settled, Target, Trimmed, Turn, TurnCause, TurnNoted,
 };
 use hubd::fold::State;
 use proptest::prelude::*;
@@ -24,6 +24,7 @@ fn record() -> impl Strategy<Value = Record> {
         1 => about_questions(),
         1 => about_receipts(),
         1 => preferences(),
+        2 => about_rules(),
     ]
 }
 
@@ -69,7 +70,13 @@ fn turn() -> impl Strategy<Value = Turn> {
     let tasks = prop::collection::vec(Just("b1".to_owned()), 0..2);
     prop_oneof![
         by.prop_map(|by| Turn::Began { by }),
-        (tasks, any::<bool>()).prop_map(|(tasks, silent)| Turn::Stopped { tasks, silent }),
+        (tasks, any::<bool>(), any::<Option<bool>>()).prop_map(|(tasks, silent, acted)| {
+            Turn::Stopped {
+                tasks,
+                silent,
+                acted,
+            }
+        }),
         Just("rate_limit".to_owned()).prop_map(|reason| Turn::Failed {
             reason,
             until: None
@@ -122,6 +129,47 @@ fn about_receipts() -> impl Strategy<Value = Record> {
         }),
         1 => (place(), ids()).prop_map(|((project, inbox), ids)| {
             Record::Escalated(Escalated { project, inbox, ids, at: time(0) })
+        }),
+    ]
+}
+
+fn about_rules() -> impl Strategy<Value = Record> {
+    let rule = || select(vec!["r", "s"]).prop_map(str::to_owned);
+    let at = || prop::option::of(any::<i64>()).prop_map(|at| at.map(time));
+    let note = prop_oneof![
+        Just(RuleNote::Began),
+        (id(), prop::option::of(id())).prop_map(|(firing, notification)| RuleNote::Started {
+            firing,
+            notification
+        }),
+        (id(), id(), prop::option::of(id())).prop_map(|(firing, notification, made)| {
+            RuleNote::Escalated {
+                firing,
+                notification,
+                made,
+            }
+        }),
+    ];
+    prop_oneof![
+        2 => (rule(), place(), prop::option::of(id()), at(), at(), at()).prop_map(
+            |(rule, (project, session), notification, stay, quiet_until, escalate)| {
+                Record::RuleFired(RuleFired {
+                    rule,
+                    project,
+                    session,
+                    notification,
+                    stay: stay.map(|since| (PhaseName::Blocked, since)),
+                    actions: vec![RuleAction::Run, RuleAction::Escalate],
+                    forward: None,
+                    made: None,
+                    quiet_until,
+                    escalate: escalate.map(|at| (at, "text".into())),
+                    at: time(0),
+                })
+            }
+        ),
+        1 => (rule(), note).prop_map(|(rule, note)| {
+            Record::RuleNoted(RuleNoted { rule, note, at: time(0) })
         }),
     ]
 }

@@ -7,6 +7,7 @@ use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
 use hubd::core::command::{Command, Decision, IdempotencyKey, Refusal};
 use hubd::core::notification::{Draft, tail_of};
 use hubd::core::record::{Record, notification_json};
+use hubd::core::rule::RuleSet;
 use hubd::fold::{Item, State};
 use proptest::sample::Index;
 
@@ -16,6 +17,7 @@ use super::model::{Leases, Model};
 mod agents;
 mod listeners;
 mod questions;
+mod rules;
 
 pub(crate) struct Driver {
     pub(super) state: State,
@@ -24,6 +26,7 @@ pub(crate) struct Driver {
     pub(super) log: Vec<(u8, Bytes)>,
     pub(crate) now: Timestamp,
     leases: Leases,
+    rules: RuleSet,
     pub(super) durable: Durable,
     snapshot: (usize, Vec<u8>),
     /// Records that wait for the next sync before their publisher is answered.
@@ -50,6 +53,7 @@ impl Driver {
             log: Vec::new(),
             now: "2026-11-21T12:00:00Z".parse().unwrap(),
             leases: Leases::new(),
+            rules: rules::rules(),
             durable: Durable::default(),
             unanswered: Vec::new(),
             unanswered_acks: Leases::new(),
@@ -314,7 +318,7 @@ impl Driver {
         let leased = |project: &ProjectName, inbox: &InboxName, seq| {
             self.leases.contains(&(project.clone(), inbox.clone(), seq))
         };
-        self.state.decide(command, self.now, &leased)
+        self.state.decide(command, self.now, &leased, &self.rules)
     }
 
     fn commit(&mut self, records: Vec<Record>) {

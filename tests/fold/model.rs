@@ -11,6 +11,7 @@ use hubd::fold::Status;
 mod agents;
 mod listeners;
 mod questions;
+mod rules;
 
 pub(crate) use agents::{Key, Session};
 pub(crate) use listeners::Pair;
@@ -36,6 +37,14 @@ pub(crate) struct Model {
     pub(crate) hidden: BTreeMap<ProjectName, Seq>,
     pub(crate) paused_until: Option<Timestamp>,
     keys: Vec<UsedKey>,
+    /// Until when the rule with a cooldown does not fire on a sender.
+    quiet: BTreeMap<Key, Timestamp>,
+    /// The deadline of each notification's escalation.
+    escalations: BTreeMap<Seq, (ProjectName, Timestamp)>,
+    /// The phase that a rule last fired on.
+    stays: BTreeMap<Key, Timestamp>,
+    /// The projects of the firings whose programs were not started yet.
+    pub(crate) runs: Vec<ProjectName>,
 }
 
 #[derive(Debug, Clone)]
@@ -134,6 +143,7 @@ impl Model {
                 after.tell_listeners((*id, draft), &mut next, now);
             }
         }
+        after.fire(head, next, now);
         if let Some(once) = once {
             // Forgotten keys stay forgotten, even if the clock jumps back unannounced.
             after.keys.retain(|used| used.at.plus_millis(DAY_MS) > now);
@@ -313,14 +323,17 @@ impl Model {
         self.reset_questions(project, history);
         self.listeners.retain(|(of, ..), _| of != project);
         self.fired.retain(|(of, ..), _| of != project);
+        self.reset_rules(project);
         for note in self.mut_notes(|note| note.body.project == *project) {
             note.settle(None, SettleReason::Dropped);
         }
     }
 
     pub(crate) fn tick(&mut self, head: Seq, now: Timestamp) {
+        let due = self.due_escalations(now);
         let next = self.late_listeners(head, now);
-        self.due_agents(next, now);
+        let next = self.due_agents(next, now);
+        self.escalate(due, next, now);
         self.expire_questions(now);
         for note in self.mut_notes(|note| note.expires_at <= now) {
             note.settle(None, SettleReason::Expired);
@@ -332,6 +345,7 @@ impl Model {
             note.expires_at = note.expires_at.plus_millis(delta_ms);
         }
         self.shift_agents(delta_ms);
+        self.shift_rules(delta_ms);
         for until in self.listeners.values_mut().flatten() {
             *until = until.plus_millis(delta_ms);
         }
@@ -378,6 +392,7 @@ impl Model {
         let times = pending.map(|note| note.expires_at);
         let until = self.listeners.values().copied().flatten();
         let times = times.chain(open.map(|it| it.expires_at)).chain(until);
+        let times = times.chain(self.escalations.values().map(|(_, at)| *at));
         times.chain(self.next_of_agents()).min()
     }
 

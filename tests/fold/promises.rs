@@ -8,6 +8,7 @@ use hubd::core::command::{AgentEvent, Command, Decision, IdempotencyKey, Refusal
 use hubd::core::notification::{Draft, tail_of};
 use hubd::core::record::Record;
 use hubd::core::record::TurnCause::{self, Agent, Person, Timeout, Wake};
+use hubd::core::rule::RuleSet;
 use hubd::fold::{Inbox, Item, Session, State, Status};
 
 mod acks;
@@ -28,6 +29,7 @@ mod receipts;
 mod registry;
 mod retention;
 mod routing;
+mod rules;
 mod seen;
 mod sessions;
 
@@ -44,6 +46,7 @@ struct Hub {
     now: Timestamp,
     log: Vec<Record>,
     leased: Vec<Seq>,
+    rules: RuleSet,
 }
 
 impl Hub {
@@ -53,13 +56,16 @@ impl Hub {
             now: noon(),
             log: Vec::new(),
             leased: Vec::new(),
+            rules: RuleSet::default(),
         }
     }
 
     /// Decides and applies a command; returns its records, or the refusal.
     fn ask(&mut self, command: &Command) -> Result<Vec<Record>, Refusal> {
         let leased = |_: &ProjectName, _: &InboxName, seq| self.leased.contains(&seq);
-        let Decision::Records(records) = self.state.decide(command, self.now, &leased)? else {
+        let Decision::Records(records) =
+            self.state.decide(command, self.now, &leased, &self.rules)?
+        else {
             panic!("{command:?} was done before");
         };
         for record in &records {

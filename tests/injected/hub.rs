@@ -39,6 +39,7 @@ impl InProcess {
             reload: Box::new(move || Ok(replay(&*again)?.state)),
             leases: LeaseKey::new(b"secret"),
             rules: hubd::hub::Rules::default(),
+            rule_set: Arc::default(),
             offered: 0,
             limits: WakeLimits {
                 per_sender_per_minute: 6,

@@ -214,7 +214,7 @@ async fn an_item_shown_to_a_session_is_emitted_and_acked_by_its_next_event() {
 #[tokio::test]
 async fn presence_is_sent_in_full_at_first_and_at_every_change() {
     let (_hub, client) = memory_hub();
-    let nothing = json!({ "waiters": [], "held": [] });
+    let nothing = json!({ "waiters": [], "held": [], "focused": false });
     let mut presence = client.events("?kinds=presence").await;
     assert_eq!(presence.next_of("presence").await.data, nothing);
     let wait = client.get("/wait?timeout=20&as=me&inbox=w1").spawn();
@@ -222,6 +222,19 @@ async fn presence_is_sent_in_full_at_first_and_at_every_change() {
     client.notify(json!({ "msg": "x", "to": "w1" })).await;
     wait.await.unwrap().expect(200);
     while presence.next_of("presence").await.data != nothing {}
+}
+
+#[tokio::test]
+async fn presence_says_whether_a_page_of_the_dashboard_has_the_focus() {
+    let (hub, client) = memory_hub();
+    let mut presence = client.events("?kinds=presence").await;
+    assert_eq!(presence.next_of("presence").await.data["focused"], false);
+    let page = hub.person().await.events("?kinds=seen&focused=true").await;
+    while presence.next_of("presence").await.data["focused"] != true {}
+    drop(page);
+    while presence.next_of("presence").await.data["focused"] != false {}
+    let refused = client.get("/events?focused=true").await.expect(422);
+    assert_eq!(refused.code(), "invalid");
 }
 
 #[tokio::test(flavor = "multi_thread")]

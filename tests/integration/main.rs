@@ -18,11 +18,14 @@ mod mcp;
 mod preferences;
 mod questions;
 mod redelivery;
+mod rules;
+mod same_file;
 mod secrets;
 mod sessions;
 mod stats;
 mod status_files;
 mod timeline;
+mod why;
 
 /// A hub without a disk, and a client with its token.
 fn memory_hub() -> (Hub, Client) {

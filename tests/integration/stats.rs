@@ -58,7 +58,58 @@ async fn response_times_are_grouped_by_agent_and_the_oldest_open_question_stays(
     let expected = json!(["claude", "unknown"]);
     assert_eq!(each(&stats["answers"], "agent"), expected);
     assert_eq!(each(&stats["answers"], "count"), json!([2, 1]));
+    let by_session = &stats["answers_by_session"];
+    assert_eq!(each(by_session, "session"), json!(["ci", "w1"]));
+    assert_eq!(each(by_session, "count"), json!([1, 2]));
     assert_eq!(stats["oldest_open"]["id"], oldest);
+}
+
+#[tokio::test]
+async fn a_wake_whose_turn_did_nothing_is_false_also_after_a_restart() {
+    let (mut hub, client) = disk_hub();
+    let start = json!({ "hook_event_name": "SessionStart" });
+    client.hook("", "w1", start).await;
+    let used = |tool: &str, on: &str| {
+        json!({ "hook_event_name": "PostToolUse", "tool_name": tool, "tool_use_id": on,
+            "tool_input": { "command": on } })
+    };
+    let stop = || json!({ "hook_event_name": "Stop", "background_tasks": [] });
+    for tool in [
+        None,
+        Some(used("Bash", "hubctl wait")),
+        Some(used("Bash", "make")),
+    ] {
+        let wait = "session=w1&way=rewake&timeout=60";
+        let waits = client.waiter(wait, "w1").await;
+        let post = json!({ "msg": "news", "from": "ci", "to": "w1", "type": "message" });
+        client.notify(post).await;
+        let batch: Value = waits.await.expect("an answer").expect(200).json();
+        client.ack("w1", batch).await;
+        let woken = "<task-notification>\n<summary>Notifications from the hub</summary>";
+        let woken = json!({ "hook_event_name": "UserPromptSubmit", "prompt": woken });
+        client.hook("", "w1", woken).await;
+        if let Some(tool) = tool {
+            client.hook("", "w1", tool).await;
+        }
+        client.hook("", "w1", stop()).await;
+    }
+    let before = client.read("/stats").await;
+    assert_fields(&before["false_wakes"], json!({ "wakes": 3, "idle": 2 }));
+    assert_eq!(before["proofs"]["count"], 3);
+    let by = &before["tokens_by_sender"];
+    assert_eq!(each(by, "from"), json!(["ci"]));
+    assert_eq!(each(by, "notifications"), json!([3]));
+    assert!(by[0]["tokens"].as_u64().expect("a number") > 30, "{by}");
+    let summary = before["summary"].as_str().expect("a text");
+    assert!(
+        summary.contains("2 of 3 wakes led to nothing (67 %)"),
+        "{summary}"
+    );
+    hub.restart();
+    let after = client.read("/stats").await;
+    for field in ["false_wakes", "proofs", "tokens_by_sender"] {
+        assert_eq!(before[field], after[field], "{field}");
+    }
 }
 
 #[tokio::test]

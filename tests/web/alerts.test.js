@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
+import { attentionItems } from '../../web/core/attention.js';
 import { alertFor, iconState, iconUrl, isSettled, needsOf, pageTitle, selectAlerts, tones, urgentNeed } from '../../web/core/alerts.js';
 
 /** @typedef {import('../../web/core/types.js').Notification} Notification */
@@ -87,6 +89,12 @@ test('sessions are needs by their phase, once each, with a tag that lasts as lon
   assert.deepEqual(both.map(({ tag }) => tag), needs.map(({ tag }) => tag), 'the same needs with the card of one');
 });
 
+test('a notification that a rule muted calls nobody', () => {
+  const session = /** @type {any} */ ({ id: 'a', project: 'p', name: 'a', last: 3, phase: { name: 'blocked', since: TS, text: 'words' } });
+  assert.equal(needsOf([], [session], () => notification(3)).length, 1);
+  assert.equal(needsOf([], [session], () => notification(3, { muted_by: 'quiet' })).length, 0);
+});
+
 test('a question offers its options, if they are its only answers and fit', () => {
   assert.deepEqual(titles(asked({ options: ['a', 'b'] })), ['a', 'b']);
   assert.deepEqual(titles(asked({ options: ['a'] })), ['a']);
@@ -165,3 +173,21 @@ test('a direction mark in a browser notification is shown', () => {
   const { title, options } = alertFor(need(1, { title: 'api\u202e asks', body: 'txt.a\u202e', answers: [{ action: 'x', title: 'y\u202e', answer: 'y' }] }));
   for (const text of [title, options.body, options.actions[0]?.title]) assert.match(text ?? '', /U\+202E/);
 });
+
+/** The cases that `hub-desktop` must decide alike. @type {any[]} */
+const SHARED = JSON.parse(readFileSync(new URL('../fixtures/alerts.json', import.meta.url), 'utf8'));
+
+for (const { name, now, preferences, sessions, questions, notifications, urgent, needs, show } of SHARED) {
+  test(`as on the desktop: ${name}`, () => {
+    const at = Date.parse(now);
+    const notification = (/** @type {number} */ id) => notifications.find((/** @type {Notification} */ it) => it.id === id);
+    const byId = (/** @type {any[]} */ all) => new Map(all.map((it) => [it.id, it]));
+    const items = attentionItems({ sessions: byId(sessions), endedSessions: new Map(), questions: byId(questions), notification, preferences, now: () => at });
+    const found = [...needsOf(items, sessions, notification), ...urgent.map(urgentNeed)];
+    const plain = found.map(({ tag, state, id, from, session, priority, body, answers }) => ({
+      tag, state, ...(id !== null && { id }), from, ...(session && { session }), priority, text: body, answers: answers.map(({ answer }) => answer),
+    }));
+    assert.deepEqual(plain, needs);
+    assert.deepEqual(selectAlerts(preferences, found, at).show.map(({ tag }) => tag), show);
+  });
+}

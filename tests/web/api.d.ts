@@ -40,6 +40,7 @@ export interface Schemas {
         options?: string[];
         hops?: number;
         received?: Schemas["Timestamp"];
+        muted_by?: string;
     };
     Notification: Schemas["NotificationFields"];
     DeliveredNotification: Schemas["NotificationFields"] & {
@@ -311,6 +312,33 @@ export interface Schemas {
         attached: boolean;
         attach: string;
     };
+    RuleList: {
+        rules: {
+            name: string;
+            when: string;
+            then: string;
+            fired: number;
+            last: Schemas["Timestamp"] | null;
+        }[];
+        text: string;
+    };
+    RuleReport: {
+        from: Schemas["Timestamp"];
+        to: Schemas["Timestamp"];
+        fired: {
+            rule: string;
+            at: Schemas["Timestamp"];
+            project: Schemas["Project"];
+            from: Schemas["Name"];
+            notification: Schemas["Seq"] | null;
+            text: string;
+        }[];
+        counts: {
+            [key: string]: number;
+        };
+        partial: boolean;
+        text: string;
+    };
     Milliseconds: number | null;
     Stats: {
         from: Schemas["Timestamp"];
@@ -343,7 +371,59 @@ export interface Schemas {
                 ms: number;
             }[];
         };
+        false_wakes: {
+            wakes: number;
+            idle: number;
+            rate: number | null;
+        };
+        proofs: Schemas["Percentiles"];
+        answers_by_session: {
+            project: Schemas["Project"];
+            session: Schemas["Name"];
+            name: string;
+            count: number;
+            p50_ms: number;
+            p95_ms: number;
+        }[];
+        tokens_by_sender: {
+            project: Schemas["Project"];
+            from: Schemas["Name"];
+            name: string;
+            notifications: number;
+            tokens: number;
+        }[];
+        summary: string;
+        details: Schemas["Detail"][];
         partial: boolean;
+    };
+    Percentiles: {
+        count: number;
+        p50_ms: Schemas["Milliseconds"];
+        p95_ms: Schemas["Milliseconds"];
+    };
+    Detail: {
+        at?: Schemas["Timestamp"];
+        text: string;
+    };
+    Reason: "woken" | "delivered_by_hook" | "settled" | "recorded" | "nothing_pending" | "leased" | "rides_along" | "filtered" | "inbox_held" | "settling" | "limit" | "busy" | "asks" | "waking" | "no_transport" | "no_hooks" | "hook_untrusted" | "ended" | "no_reader" | "muted" | "snoozed" | "quiet_hours" | "no_alert" | "awaits_person" | "seen";
+    Why: {
+        summary: string;
+        reason: Schemas["Reason"];
+        items: {
+            id: Schemas["Seq"];
+            project: Schemas["Project"];
+            inbox?: Schemas["Name"];
+            reason: Schemas["Reason"];
+            text: string;
+            until?: Schemas["Timestamp"];
+            by?: string;
+            ways?: {
+                way: Schemas["Way"];
+                why: string;
+            }[];
+        }[];
+        more?: number;
+        details: Schemas["Detail"][];
     };
     Trace: {
         partial?: boolean;
@@ -355,7 +435,7 @@ export interface Schemas {
     Step: {
         seq?: Schemas["Seq"];
         at?: Schemas["Timestamp"];
-        state: "stored" | "leased" | "held" | "unreachable" | "emitted" | "returned" | "acked" | "expired" | "evicted" | "superseded" | "withdrawn" | "dropped" | "answered" | "claimed" | "settled" | "reopened" | "delivered" | "taken" | "seen" | "unseen";
+        state: "stored" | "leased" | "held" | "unreachable" | "emitted" | "returned" | "acked" | "expired" | "evicted" | "superseded" | "withdrawn" | "dropped" | "answered" | "claimed" | "settled" | "reopened" | "delivered" | "taken" | "fired" | "started" | "escalated" | "seen" | "unseen";
         project?: Schemas["Project"];
         inbox?: Schemas["Name"];
         by?: string;

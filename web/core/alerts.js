@@ -55,7 +55,8 @@ const VERBS = {
 };
 
 /**
- * The reasons to call the person: questions, approvals, blocked sessions, and sessions that have stopped.
+ * The reasons to call the person: questions, approvals, blocked sessions, and sessions that have stopped; without those
+ * that a rule muted.
  *
  * @param {AttentionItem[]} items
  * @param {Iterable<Session>} sessions
@@ -66,7 +67,7 @@ export function needsOf(items, sessions, notification) {
   const needs = items.map((item) => needOf(item, notification));
   const covered = new Set(items.map(({ session }) => session));
   for (const session of sessions) if (!covered.has(session)) needs.push(...needsOfSession(session));
-  return needs;
+  return needs.filter(({ id }) => id === null || !notification(id)?.muted_by);
 }
 
 /**

@@ -51,7 +51,7 @@ export class Alerts {
   start() {
     const { store } = this;
     const signal = store.closed;
-    trackFocus(signal);
+    trackFocus(store.api, signal);
     const stop = store.watch(['questions', 'sessions', 'feed', 'connection'], () => this.#update());
     store.addEventListener('arrived', (event) => this.#addUrgent(/** @type {CustomEvent} */ (event).detail.notifications), { signal });
     navigator.serviceWorker?.addEventListener('message', (event) => this.#receive(event), { signal });
@@ -95,7 +95,7 @@ export class Alerts {
 
   /** @param {HubNotification[]} notifications */
   #addUrgent(notifications) {
-    const urgent = notifications.filter(({ priority, from, type }) => priority === 'urgent' && from !== 'person' && !REPORTS.includes(type));
+    const urgent = notifications.filter(({ priority, from, type, muted_by }) => priority === 'urgent' && !muted_by && from !== 'person' && !REPORTS.includes(type));
     for (const notification of urgent) this.#urgent.set(String(notification.id), notification);
     this.#call(urgent.map(urgentNeed));
   }

@@ -1,19 +1,32 @@
-/** Whether one of the hub's tabs has the focus: that tab holds a lock, and the others can query it. */
+/**
+ * Whether one of the hub's tabs has the focus: that tab holds a lock, which the others can query, and a stream, by which
+ * the hub knows it.
+ */
+
+import { Stream } from './stream.js';
 
 const LOCK = 'hub-focus';
 
 /**
- * Holds the lock while this tab has the focus.
+ * Holds the lock and the stream while this tab has the focus. Both end with the tab, however it ends.
  *
+ * @param {import('./api.js').Api} api
  * @param {AbortSignal} signal
  */
-export function trackFocus(signal) {
+export function trackFocus(api, signal) {
   let release = () => {};
   const update = () => {
     release();
     if (signal.aborted || !document.hasFocus()) return;
-    const held = new Promise((resolve) => (release = () => resolve(undefined)));
+    const stream = new Stream(api, { events: () => {}, connection: () => {} }, 'kinds=preferences&focused=true');
+    const held = new Promise((resolve) => {
+      release = () => {
+        stream.stop();
+        resolve(undefined);
+      };
+    });
     navigator.locks.request(LOCK, { mode: 'shared' }, () => held);
+    stream.run(() => '');
   };
   addEventListener('focus', update, { signal });
   addEventListener('blur', update, { signal });

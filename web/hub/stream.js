@@ -26,16 +26,18 @@ export class Stream {
    * @param {object} on
    * @param {(events: ServerEvent[]) => void} on.events
    * @param {(connection: {state: 'connecting'|'live'|'retrying', retryAt?: number, reason?: string}) => void} on.connection
+   * @param {string} query
    */
-  constructor(api, on) {
+  constructor(api, on, query = `kinds=${KINDS}`) {
     this.api = api;
     this.on = on;
+    this.query = query;
   }
 
   /**
    * Reads the stream until it is stopped.
    *
-   * @param {() => string} cursor the place at which to begin; called before each attempt
+   * @param {() => string} cursor the place at which to begin, empty for now; called before each attempt
    */
   async run(cursor) {
     const stop = new AbortController();
@@ -76,8 +78,8 @@ export class Stream {
     let silence = setTimeout(abort, MAX_SILENCE);
     let since = Infinity;
     try {
-      const headers = { 'last-event-id': cursor, accept: 'text/event-stream' };
-      const response = await this.api.stream(`/events?kinds=${KINDS}`, headers, connection.signal);
+      const headers = { ...(cursor && { 'last-event-id': cursor }), accept: 'text/event-stream' };
+      const response = await this.api.stream(`/events?${this.query}`, headers, connection.signal);
       const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
       const text = new TextDecoder();
       const parser = new EventParser();

@@ -7,8 +7,8 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use super::{
     ack, answer, ask, claim, clear, completions, config, dashboard, doctor, down, expect, history,
     hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, program, questions,
-    reset, run, seen, service, sessions, status, stream, trace, tunnel, unlisten, up, wait,
-    wake_test, watch, withdraw,
+    reset, rules, run, seen, service, sessions, stats, status, stream, trace, tunnel, unlisten, up,
+    wait, wake_test, watch, why, withdraw,
 };
 use crate::settings::HubLocation;
 
@@ -119,6 +119,10 @@ pub(crate) enum Command {
     Seen(seen::SeenArgs),
     /// Show how a notification was delivered
     Trace(trace::TraceArgs),
+    /// Explain why a session was or was not woken
+    Why(why::WhyArgs),
+    /// Show how well wakes worked: false ones, their durations, their cost
+    Stats(stats::StatsArgs),
     /// List the inboxes with their pending notifications and waiters
     Inboxes(inboxes::InboxesArgs),
     /// Show whether the hub runs and waiters are connected
@@ -133,6 +137,8 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArgs),
     /// Test whether a session is woken
     WakeTest(wake_test::WakeTestArgs),
+    /// List the hub's rules, or test rules on its log
+    Rules(rules::RulesArgs),
     /// Empty a project
     Reset(reset::ResetArgs),
     /// Start the hub in the background

@@ -6,7 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path as FilePath, PathBuf};
 use std::time::{Duration, Instant};
 
-use hub_protocol::SignInCode;
+use hub_protocol::{Seq, SignInCode};
 use reqwest::Method;
 use serde_json::json;
 
@@ -39,6 +39,7 @@ the link is printed. If the hub runs on another machine, forward its port under 
 Examples:
   hubctl dashboard
   hubctl dashboard --print
+  hubctl dashboard --id 42
   hubctl dashboard --devices
   hubctl dashboard --revoke all
   ssh -t -L 4782:127.0.0.1:4782 mill 'hubctl dashboard --print; exec $SHELL'")]
@@ -47,6 +48,9 @@ pub(crate) struct DashboardArgs {
     /// Print the link instead of opening a browser
     #[arg(long)]
     print: bool,
+    /// Show this notification in the page
+    #[arg(long, value_name = "ID", conflicts_with_all = ["devices", "revoke"])]
+    id: Option<Seq>,
     /// List the browsers that are signed in
     #[arg(long, conflicts_with = "print")]
     devices: bool,
@@ -88,7 +92,7 @@ pub(crate) async fn run(args: &DashboardArgs, context: &Context) -> Result<Exit,
     }
     let wish = Request::new(Method::POST, Path::new("/login/code"));
     let made: SignInCode = parse(&hub.text(&wish).await?)?;
-    let link = Link::of(&made, &context.settings.address.value)?;
+    let link = Link::of(&made, args.id, &context.settings.address.value)?;
     let opened = if args.print {
         Err(NotOpened::Asked)
     } else {
@@ -117,7 +121,7 @@ pub(crate) async fn run(args: &DashboardArgs, context: &Context) -> Result<Exit,
 
 impl Link {
     /// Over TCP the link uses the address by which the hub was reached, not the one that the hub reports.
-    fn of(made: &SignInCode, address: &Address) -> Result<Self, Error> {
+    fn of(made: &SignInCode, id: Option<Seq>, address: &Address) -> Result<Self, Error> {
         let base: HubUrl = match address {
             Address::Url(url) => url.clone(),
             Address::Socket(_) => {
@@ -127,7 +131,8 @@ impl Link {
                 })?
             }
         };
-        let url = format!("{}/#code={}", base.base, line(&made.code));
+        let shown = id.map_or(String::new(), |id| format!("?id={id}"));
+        let url = format!("{}/{shown}#code={}", base.base, line(&made.code));
         Ok(Self { base, url })
     }
 
@@ -135,7 +140,7 @@ impl Link {
     /// every user of the machine could read the link. The page is useless after 30 seconds, and the next call replaces
     /// it.
     fn keep(&self, dir: &FilePath) -> anyhow::Result<PathBuf> {
-        let safe = |c: char| c.is_ascii_alphanumeric() || ":/#=.-[]".contains(c);
+        let safe = |c: char| c.is_ascii_alphanumeric() || ":/?#=.-[]".contains(c);
         anyhow::ensure!(self.url.chars().all(safe), "the hub sent an invalid link");
         fs::create_dir_all(dir)?;
         let page = dir.join("dashboard.html");
@@ -328,13 +333,13 @@ mod tests {
             expires_at: Timestamp::default(),
         };
         let socket = Address::Socket("/s".into());
-        let link = Link::of(&made("http://127.0.0.1:1/#code=c0de"), &socket).unwrap();
-        assert_eq!(link.url, "http://127.0.0.1:1/#code=c0de");
+        let link = Link::of(&made("http://127.0.0.1:1/#code=c0de"), Some(7), &socket).unwrap();
+        assert_eq!(link.url, "http://127.0.0.1:1/?id=7#code=c0de");
         let tunnel = Address::Url("http://localhost:2".parse().unwrap());
-        let link = Link::of(&made("http://127.0.0.1:1/#code=c0de"), &tunnel).unwrap();
+        let link = Link::of(&made("http://127.0.0.1:1/#code=c0de"), None, &tunnel).unwrap();
         assert_eq!(link.url, "http://localhost:2/#code=c0de");
         for bad in ["", "--help", "https://x/#code=", "http://u:p@x/#code="] {
-            assert!(Link::of(&made(bad), &socket).is_err(), "{bad}");
+            assert!(Link::of(&made(bad), None, &socket).is_err(), "{bad}");
         }
     }
 }

@@ -16,8 +16,8 @@ use crate::exit_code::Exit;
 use crate::identity::Context;
 use crate::output::{println, say};
 
-pub use systemd::packaged_units;
 pub(super) use systemd::runs as is_service;
+pub use systemd::{packaged_units, unit_word};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

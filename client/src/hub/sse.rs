@@ -1,4 +1,4 @@
-//! An incremental parser for server-sent events.
+//! Server-sent events: an incremental parser, and the bytes of a stream.
 //!
 //! The format is <https://html.spec.whatwg.org/multipage/server-sent-events.html>, section 9.2.6.
 

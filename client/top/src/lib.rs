@@ -74,7 +74,7 @@ pub fn main() -> ExitCode {
         Ok(connection) => connection,
         Err(error) => {
             eprintln!("hub-top: {error}");
-            return error.exit_code();
+            return error.code();
         }
     };
     run::run(connection).unwrap_or_else(|error| {

@@ -77,7 +77,8 @@ impl Live {
     async fn connected(&self) -> Result<(), Error> {
         let view: FirstView = self.connection.get(Path::new("/dashboard")).await?;
         let cursor = format!("{}-{}", view.hub.epoch, view.hub.head);
-        let mut events = self.connection.events(KINDS, &cursor).await?;
+        let path = Path::new("/events").with("kinds", KINDS);
+        let mut events = self.connection.events(path, Some(&cursor)).await?;
         self.tell(Update::Loaded(Box::new(view)));
         let mut refreshed = Instant::now();
         let mut wait = WORKING_REFRESH;

@@ -4,8 +4,8 @@ use hub_protocol::{Verdict, WAKE_MARK};
 use serde_json::{Map, Value, json};
 
 use super::{
-    HookReply, InvalidSessionId, ParsedHook, ToolUse, argument, flag, hook, permission_text,
-    session, text,
+    HookReply, InvalidSessionId, ParsedHook, ToolUse, argument, edited, flag, hook,
+    permission_text, session, text,
 };
 use crate::core::answer::{AnswerKind, FormAnswer};
 use crate::core::command::AgentEvent;
@@ -43,7 +43,11 @@ pub(super) fn parse_with(
     happened: impl Fn(&str, &Map<String, Value>) -> AgentEvent,
 ) -> Result<ParsedHook, InvalidSessionId> {
     let name = text(payload, "hook_event_name");
-    let hook = hook(payload, session(payload, "session_id")?, name);
+    let mut hook = hook(payload, session(payload, "session_id")?, name);
+    // A subagent's edits are its session's.
+    if name == "PostToolUse" {
+        hook.edited = edited(payload);
+    }
     // The dialog of a subagent's permission is shown in the session's terminal, and the subagent's next step closes it.
     if hook.subagent.is_some() && name != "PermissionRequest" {
         let happened = happened(name, payload);

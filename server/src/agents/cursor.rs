@@ -15,6 +15,10 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
         // loop.
         accepts_context: name == "stop" && loops.unwrap_or(0) == 0,
         happened: happened(name, payload),
+        edited: match name {
+            "afterFileEdit" => vec![text(payload, "file_path").to_owned()],
+            _ => Vec::new(),
+        },
         ..hook(payload, session(payload, "conversation_id")?, name)
     })
 }

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    HookReply, InvalidSessionId, ParsedHook, flag, hook, permission_text, prompted, session,
-    stopped, text,
+    HookReply, InvalidSessionId, ParsedHook, edited, flag, hook, permission_text, prompted,
+    session, stopped, text,
 };
 use crate::core::command::AgentEvent;
 
@@ -14,6 +14,10 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
     Ok(ParsedHook {
         accepts_context: matches!(name, "BeforeAgent" | "AfterTool") || is_first_stop,
         happened: happened(name, payload),
+        edited: match name {
+            "AfterTool" => edited(payload),
+            _ => Vec::new(),
+        },
         ..hook(payload, session(payload, "session_id")?, name)
     })
 }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
-use hub_protocol::{Agent, InboxName, Process, ProjectName, Seq, SessionState, Way};
+use hub_protocol::{Agent, FailedWay, InboxName, Process, ProjectName, Seq, Way};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use super::local_sessions::boot_id;
 use crate::core::command::Command;
 use crate::fold::{Inbox, Session, SessionKey, State};
 use crate::hub::{Hub, stored, wake_text};
-use crate::waiters::{Batch, MAX_TEXT_BYTES, Outcome, SharedWaiters, WaitSpec};
+use crate::waiters::{Batch, MAX_TEXT_BYTES, Outcome, Reach, SharedWaiters, WaitSpec};
 
 mod claude_inbox;
 mod codex;
@@ -46,6 +46,9 @@ struct PushSession {
     number: Seq,
     agent: Agent,
     process: Option<Process>,
+    cwd: Option<String>,
+    /// Whether its process runs on another machine, so that only its own waiter can wake it.
+    is_elsewhere: bool,
     /// Whether it is idle and has no waiter of its own.
     is_unattended: bool,
     /// The record that last reported its state.
@@ -133,6 +136,7 @@ impl Pushes {
         if !candidate.is_unattended {
             self.since.remove(key);
             self.dismiss(key);
+            self.note_failed(key, None);
             return None;
         }
         let since = *self.since.entry(key.clone()).or_insert_with(Instant::now);
@@ -146,17 +150,34 @@ impl Pushes {
             return None;
         }
         let chosen = transport::choose(&self.hub, &self.inboxes, &self.threads, candidate);
-        let Some(transport) = chosen.await else {
-            // A socket may take no more messages now, or its file may not be written yet.
-            let soon = (!candidate.pending.is_empty()).then(|| Instant::now() + GRACE);
-            return self.threads.next_try(key).or(soon);
+        let transport = match chosen.await {
+            Ok(transport) => transport,
+            Err(failed) => {
+                self.note_failed(key, Some(failed));
+                // A socket may take no more messages now, or its file may not be written yet.
+                let may_change = !candidate.pending.is_empty() && !candidate.is_elsewhere;
+                let soon = may_change.then(|| Instant::now() + GRACE);
+                return self.threads.next_try(key).or(soon);
+            }
         };
+        self.note_failed(key, None);
         if self.standins.contains_key(key) {
             self.dismiss(key);
             return Some(Instant::now() + DEBOUNCE);
         }
         self.stand_in(key.clone(), transport);
         None
+    }
+
+    /// Keeps for people why the session cannot be woken.
+    fn note_failed(&self, key: &SessionKey, failed: Option<Vec<FailedWay>>) {
+        let known = self.hub.waiters().read();
+        let is_same = known.failed_ways(key) == failed.as_deref();
+        drop(known);
+        if !is_same {
+            let mut waiters = self.hub.waiters().write();
+            waiters.activity().note_failed_ways(key, failed);
+        }
     }
 
     fn dismiss(&self, key: &SessionKey) {
@@ -202,31 +223,30 @@ fn is_useful(way: Way, candidate: &PushSession) -> bool {
     pending.is_empty() || pending.iter().any(|tried| !tried.contains(&way))
 }
 
-/// The living sessions of this machine that their hooks have reported.
+/// The living sessions that their hooks have reported.
 fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
     let boot_id = boot_id();
     let now = std::time::Instant::now();
     let waiters = waiters.read();
     let candidate = |(project, key, session): (&ProjectName, &InboxName, &Session)| {
-        let registered = session.registered.as_ref().filter(|it| it.hooks)?;
+        let registered = session.registered.as_ref()?;
         let info = &registered.info;
         let process = info.process.clone();
-        let elsewhere = process.as_ref().is_some_and(|it| it.boot_id != boot_id);
-        if elsewhere || !session.is_alive() {
+        let place = (project.clone(), key.clone());
+        let reach = waiters.reach(&place, session, now);
+        if matches!(reach, Reach::Ended | Reach::NoHooks) {
             return None;
         }
-        let place = (project.clone(), key.clone());
-        let is_idle = !session.is_in_turn() && session.state != Some(SessionState::Blocked);
-        let own = waiters.holder(project, key);
-        let waits = own.is_some_and(|it| !it.way.is_some_and(Way::is_pushed));
         Some(PushSession {
             number: registered.seq,
             seq: session.seq,
             agent_id: registered.aliases.last().unwrap_or(key).clone(),
             is_headless: session.is_headless(),
             agent: info.agent.as_deref()?.parse().ok()?,
+            is_elsewhere: process.as_ref().is_some_and(|it| it.boot_id != boot_id),
             process,
-            is_unattended: is_idle && !waits && !waiters.has_module(&place, now),
+            cwd: info.cwd.clone(),
+            is_unattended: reach == Reach::Idle,
             bypasses: waiters.bypasses(&place),
             pending: pending(state, &place),
             key: place,

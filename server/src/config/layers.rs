@@ -121,12 +121,32 @@ impl Layers {
             .map_err(|error| bad(source, &error))
     }
 
+    /// Returns the source of a setting's value.
+    pub(super) fn source(&self, key: &str) -> &SettingSource {
+        let known = self.values.get(key);
+        known.map_or(&SettingSource::Default, |(_, source)| source)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, String, &SettingSource)> {
-        self.values.iter().map(|(key, (value, source))| {
-            // Strings, numbers and lists of them have the same syntax in JSON and TOML.
-            let value = serde_json::to_string(value).unwrap_or_default();
-            (key.as_str(), value, source)
-        })
+        let all = self.values.iter();
+        all.map(|(key, (value, source))| (key.as_str(), inline(value), source))
+    }
+}
+
+/// Returns a value as TOML on one line.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Table(table) => {
+            let pairs = table.iter();
+            let pairs = pairs.map(|(key, value)| format!("{key} = {}", inline(value)));
+            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(values) => {
+            let values: Vec<String> = values.iter().map(inline).collect();
+            format!("[{}]", values.join(","))
+        }
+        // Strings and numbers have the same syntax in JSON and TOML.
+        value => serde_json::to_string(value).unwrap_or_default(),
     }
 }
 

@@ -11,8 +11,10 @@ use crate::core::notification::Draft;
 use crate::core::record::Record;
 
 mod hook;
+mod rule;
 
 pub use hook::{AgentEvent, HeldHook, Hook};
+pub use rule::RuleCommand;
 
 /// A request to the fold.
 #[allow(clippy::large_enum_variant)] // few exist at a time, and each is moved once
@@ -174,6 +176,8 @@ pub enum Command {
         /// The jump in milliseconds, positive if forward.
         delta_ms: i64,
     },
+    /// A step of a rule that the hub's bridge for rules reports.
+    Rule(RuleCommand),
     /// Become the active hub of the cluster.
     Lead {
         /// The node name of this hub.
@@ -195,7 +199,11 @@ impl Command {
     pub fn is_from_outside(&self) -> bool {
         !matches!(
             self,
-            Self::Tick | Self::ClockMoved { .. } | Self::Trim { .. } | Self::Lead { .. }
+            Self::Tick
+                | Self::ClockMoved { .. }
+                | Self::Trim { .. }
+                | Self::Rule(_)
+                | Self::Lead { .. }
         )
     }
 
@@ -223,6 +231,7 @@ impl Command {
             | Self::NoteAnswer { .. }
             | Self::Tick
             | Self::ClockMoved { .. }
+            | Self::Rule(_)
             | Self::Lead { .. } => None,
         }
     }

@@ -57,6 +57,7 @@ impl Draft {
             options: None,
             hops: 0,
             received: None,
+            muted_by: None,
         };
         Self {
             body,
@@ -126,7 +127,8 @@ pub struct Routing {
     pub session: Option<(InboxName, SessionState)>,
 }
 
-fn to_json(notification: &Notification) -> Vec<u8> {
+/// Returns the JSON of a notification.
+pub fn to_json(notification: &Notification) -> Vec<u8> {
     // Every field of a notification is valid JSON, so serialising cannot fail.
     serde_json::to_vec(notification).expect("a notification is JSON")
 }

@@ -11,11 +11,13 @@ use serde::{Deserialize, Serialize};
 mod delivery;
 mod notification;
 mod question;
+mod rule;
 mod session;
 
 pub use delivery::{Emitted, Escalated, Returned, SettleReason, Settled};
 pub use notification::{Notified, Rewritten, Route, Target};
 pub use question::{QuestionClaimed, QuestionSettled};
+pub use rule::{RuleAction, RuleFired, RuleNote, RuleNoted};
 
 pub use session::{
     ListenerEnd, ListenerRemoved, ListenerSet, PrimaryTaken, SessionEnded, SessionSet, Turn,
@@ -23,7 +25,7 @@ pub use session::{
 };
 
 /// Defines [`Record`], the kind byte of each variant, and the stored forms. Kind bytes of format 1: sessions start at 16,
-/// listeners at 32, questions at 48, deliveries at 64, preferences at 80.
+/// listeners at 32, questions at 48, deliveries at 64, preferences at 80, rules at 97.
 macro_rules! records {
     (
         framed { $($(#[$framed_doc:meta])* $FRAMED:ident = $framed_kind:literal => $Framed:ident,)* }
@@ -122,6 +124,10 @@ records! {
         ESCALATED = 66 => Escalated,
         /// The person replaced the preferences.
         PREFERENCES_SET = 80 => PreferencesSet,
+        /// A rule fired.
+        RULE_FIRED = 97 => RuleFired,
+        /// A rule began, its program started, or its escalation is over.
+        RULE_NOTED = 98 => RuleNoted,
     }
 }
 
@@ -278,7 +284,9 @@ impl Record {
             | Self::QuestionClaimed(_)
             | Self::QuestionSettled(_)
             | Self::Escalated(_)
-            | Self::PreferencesSet(_) => Box::new(std::iter::empty()),
+            | Self::PreferencesSet(_)
+            | Self::RuleFired(_)
+            | Self::RuleNoted(_) => Box::new(std::iter::empty()),
         }
     }
 }

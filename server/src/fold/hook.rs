@@ -249,6 +249,7 @@ impl HookContext<'_, '_> {
         self.note(Turn::Stopped {
             tasks: tasks.to_vec(),
             silent,
+            acted: self.hook.acted,
         });
         Ok(())
     }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
+use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp};
 
 use super::dialog::is_held_key;
 use super::listener::is_stop;
 use super::question::Question;
+use super::ride_along::RideAlong;
 use super::session::Session;
 use super::transaction::Transaction;
 use super::{Leased, State};
@@ -15,7 +16,7 @@ use crate::core::notification::{Draft, Routing};
 use crate::core::record::{Notified, Record, Target};
 
 /// Replies in a longer chain wake no waiter, so that two agents that answer each other stop.
-pub const MAX_HOPS: u32 = 8;
+pub(super) const MAX_HOPS: u32 = 8;
 
 /// A notification that means that a session stopped, for the session's listeners.
 pub(super) struct SessionStop {
@@ -87,7 +88,7 @@ impl Transaction<'_> {
             self.open(&it.project, &target.inbox)?;
         }
         let priority = self.supersede(draft, &from, id, &targets);
-        if draft.quiet || it.hops > MAX_HOPS || priority == Priority::Low {
+        if RideAlong::by_content(priority, it.hops, draft.quiet).is_some() {
             for target in &mut targets {
                 target.wakes = false;
             }
@@ -113,7 +114,7 @@ impl Transaction<'_> {
         let it = &draft.body;
         let mut targets: Vec<Target> = Vec::with_capacity(2);
         let is_primary = self.state.primary(&it.project) == Some(from);
-        let mut add = |inbox: &InboxName, wakes: bool| {
+        let mut add = |inbox: &InboxName, person_decides: bool| {
             let inbox = self.state.resolve(&it.project, inbox);
             let own = inbox == from;
             let to_primary = inbox.as_str() == InboxName::PRIMARY;
@@ -124,25 +125,24 @@ impl Transaction<'_> {
             if targets.iter().all(|target| target.inbox != *inbox) {
                 targets.push(Target {
                     inbox: inbox.clone(),
-                    wakes: wakes && !own,
+                    wakes: RideAlong::by_target(it.kind, own, person_decides).is_none(),
                 });
             }
         };
-        let wakes = !matches!(it.kind, Kind::Progress | Kind::Ended);
         match &it.to {
             Some(all) if all.as_str() == InboxName::ALL => {
                 for inbox in &self.all_inboxes(&it.project, from) {
-                    add(inbox, wakes);
+                    add(inbox, false);
                 }
             }
-            Some(to) => add(to, wakes),
+            Some(to) => add(to, false),
             None if it.kind == Kind::Progress => {}
             None if it.kind == Kind::Answer => {
                 let asked = it.reply_to.and_then(|id| self.state.question(id));
                 // The held hook delivers the answer to its agent. Through the inbox it would start another turn.
                 let by_hook = |it: &&Question| it.key.as_deref().is_some_and(is_held_key);
                 if let Some(question) = asked.filter(|it| !by_hook(it)) {
-                    add(&question.from, wakes);
+                    add(&question.from, false);
                 }
             }
             None => {
@@ -150,12 +150,12 @@ impl Transaction<'_> {
                 let is_dialog = it.key.as_deref().is_some_and(is_held_key);
                 let for_person = it.kind == Kind::Approval || is_dialog;
                 if for_person {
-                    add(&person(), wakes);
+                    add(&person(), false);
                 }
                 if let Some(parent) = self.parent(draft, from) {
-                    add(parent, wakes && !for_person);
+                    add(parent, for_person);
                 }
-                add(&InboxName::primary(), wakes && !for_person);
+                add(&InboxName::primary(), for_person);
             }
         }
         targets

@@ -58,6 +58,7 @@ impl State {
         self.sessions.forget_all(project);
         self.listeners.forget_all(project);
         self.sources.forget_all(project);
+        self.rules.forget_all(project);
         if record.history {
             self.questions.forget_all(project);
             self.forget_locations();

@@ -131,6 +131,7 @@ impl State {
         self.sessions.shift(record.delta_ms);
         self.listeners.shift(record.delta_ms);
         self.questions.shift(record.delta_ms);
+        self.rules.shift(record.delta_ms);
         self.retention.paused_until = Some(record.at.plus_millis(PAUSE_MS));
     }
 }

@@ -251,7 +251,7 @@ impl Session {
                 (self.state, self.seq, self.ts) = (Some(SessionState::Working), seq, at);
                 self.worked = Some(at);
             }
-            Turn::Stopped { tasks, silent } => {
+            Turn::Stopped { tasks, silent, .. } => {
                 self.turn.stopped = true;
                 self.turn.tasks.clone_from(tasks);
                 let works = self.state == Some(SessionState::Working);

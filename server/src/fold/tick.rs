@@ -40,6 +40,7 @@ impl State {
             self.listeners.next_deadline(),
             self.questions.next_deadline(),
             self.next_delivery(),
+            self.rules.next_deadline(),
         ];
         next.into_iter().flatten().min()
     }

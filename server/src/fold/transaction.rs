@@ -54,6 +54,23 @@ impl<'a> Transaction<'a> {
         }
     }
 
+    /// Continues a transaction that has finished with `records`. It no longer knows which of them it made under keys.
+    pub(super) fn continued(
+        state: &'a State,
+        now: Timestamp,
+        leased: &'a Leased<'a>,
+        records: Vec<Record>,
+    ) -> Self {
+        let mut transaction = Self::new(state, now, leased);
+        for record in records {
+            match record {
+                Record::Notified(it) => transaction.notified.push(it),
+                other => transaction.after.push(other),
+            }
+        }
+        transaction
+    }
+
     /// Returns the number of the next notification.
     pub(super) fn next_id(&self) -> Seq {
         self.state.head + 1 + self.notified.len() as u64

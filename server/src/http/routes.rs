@@ -32,6 +32,7 @@ mod phase;
 mod preferences;
 mod probes;
 mod questions;
+mod rules;
 mod seen;
 mod sessions;
 mod stats;
@@ -41,6 +42,7 @@ mod timeline;
 mod trace;
 mod wait;
 mod wake_note;
+mod why;
 
 /// Describes the cluster that the hub is in.
 pub type ClusterStatus = Box<dyn Fn() -> ClusterInfo + Send + Sync>;
@@ -112,7 +114,10 @@ fn routes_of_the_hub() -> Router<Hub> {
         .route("/questions/{id}/withdraw", post(questions::withdraw))
         .route("/markdown", post(markdown::parse))
         .route("/preferences", get(preferences::get).put(preferences::put))
+        .route("/rules", get(rules::list))
+        .route("/rules/test", post(rules::test))
         .route("/stats", get(stats::stats))
+        .route("/why/{target}", get(why::why))
         .route("/timeline", get(timeline::timeline))
         .route("/timeline/moment", get(timeline::moment))
         .route("/hooks/{agent}", post(hooks::hook))

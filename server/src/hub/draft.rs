@@ -122,6 +122,7 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
         options: post.options,
         hops: replied.hops,
         received: (late.abs() > SAME_TIME_MS).then_some(context.now),
+        muted_by: None,
     };
     let tail = tail(&notification).or_else(|error| {
         // An answer that would be too large with the question as its title is stored without the title.

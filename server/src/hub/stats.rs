@@ -7,6 +7,8 @@ use serde::Serialize;
 
 use crate::core::record::{Record, kinds};
 
+pub mod wakes;
+
 const MINUTE_MS: i64 = 60_000;
 
 /// The counts of a window of whole minutes.

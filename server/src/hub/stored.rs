@@ -70,6 +70,7 @@ async fn json(
         options: None,
         hops: 0,
         received: None,
+        muted_by: None,
     };
     let json = serde_json::to_vec(&said).map_err(std::io::Error::other)?;
     Ok(json.into())

@@ -32,6 +32,7 @@ fn hub(journal: Arc<dyn Journal>) -> Hub {
             per_hour: 60,
         },
         rules: Rules::default(),
+        rule_set: Arc::default(),
         wake_files: WakeFiles::new("/dev/null/wake".into()),
         queue: 64,
         streams: 64,
@@ -62,6 +63,7 @@ async fn a_permission_is_held_from_its_commit_until_its_request_ends() {
         }),
         once: None,
         derived_at: None,
+        acted: None,
     };
     let done = hub.submit(Command::Hook(Box::new(hook))).await.unwrap();
     let id = done.ids[0];

@@ -13,6 +13,7 @@ use tokio::sync::{oneshot, watch};
 use crate::core::command::Command;
 use crate::core::record::kinds;
 use crate::core::rejected::Rejected;
+use crate::core::rule::RuleSet;
 use crate::core::time::Now;
 use crate::fold::State;
 use crate::hub::metrics::Metrics;
@@ -70,12 +71,13 @@ pub struct Writer {
     due: watch::Sender<Option<Instant>>,
     metrics: Arc<Metrics>,
     reload: Reload,
+    rules: Arc<RuleSet>,
     /// Whether this hub became the active one of a cluster.
     leads: bool,
 }
 
 impl Writer {
-    /// A writer for the journal behind `log`; `state` must be the fold of that journal.
+    /// A writer for the journal behind `log`; `state` must be the fold of that journal. It decides by `rules`.
     pub fn new(
         state: State,
         waiters: SharedWaiters,
@@ -83,6 +85,7 @@ impl Writer {
         due: watch::Sender<Option<Instant>>,
         metrics: Arc<Metrics>,
         reload: Reload,
+        rules: Arc<RuleSet>,
     ) -> Self {
         Self {
             state,
@@ -91,6 +94,7 @@ impl Writer {
             due,
             metrics,
             reload,
+            rules,
             leads: false,
         }
     }

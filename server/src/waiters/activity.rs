@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use hub_protocol::{InboxName, ProjectName, Timestamp, ToolCall};
+use hub_protocol::{FailedWay, InboxName, ProjectName, Timestamp, ToolCall};
 
 use super::tool_calls::{ToolCalls, ToolReport};
 use crate::core::record::TurnCause;
@@ -34,10 +34,14 @@ pub struct Activity {
     causes: HashMap<SessionKey, (TurnCause, Instant)>,
     /// Why each session cannot be woken, if the hub tried.
     unreachable: HashMap<SessionKey, String>,
+    /// Why each way to wake a session failed, for idle sessions that the hub cannot wake.
+    failed_ways: HashMap<SessionKey, Vec<FailedWay>>,
     /// Sessions whose permission mode allows everything.
     bypassing: HashSet<SessionKey>,
     /// The tool calls of each session in its turn.
     tools: HashMap<SessionKey, ToolCalls>,
+    /// Whether each session has done anything in its turn.
+    turns: HashMap<SessionKey, bool>,
     /// Sessions whose inboxes have had a waiter.
     waited: HashSet<SessionKey>,
     forgot: Option<Instant>,
@@ -121,6 +125,23 @@ impl Activity {
         self.tools.remove(place);
     }
 
+    /// Notes that a turn of the session began.
+    pub fn begin_turn(&mut self, place: &SessionKey) {
+        self.turns.insert(place.clone(), false);
+    }
+
+    /// Notes that the session did something in its turn.
+    pub fn note_act(&mut self, place: &SessionKey) {
+        if let Some(acted) = self.turns.get_mut(place) {
+            *acted = true;
+        }
+    }
+
+    /// Whether the session did anything in its turn; `None` if the hub did not see the turn begin.
+    pub fn has_acted(&self, place: &SessionKey) -> Option<bool> {
+        self.turns.get(place).copied()
+    }
+
     pub(super) fn tool(&self, place: &SessionKey) -> Option<&ToolCall> {
         self.tools.get(place)?.current()
     }
@@ -148,6 +169,18 @@ impl Activity {
         self.unreachable.get(place).map(String::as_str)
     }
 
+    /// Notes why no way wakes an idle session, or with `None` that one does or that none is needed.
+    pub fn note_failed_ways(&mut self, place: &SessionKey, failed: Option<Vec<FailedWay>>) {
+        match failed {
+            Some(failed) => self.failed_ways.insert(place.clone(), failed),
+            None => self.failed_ways.remove(place),
+        };
+    }
+
+    pub(super) fn failed_ways(&self, place: &SessionKey) -> Option<&[FailedWay]> {
+        self.failed_ways.get(place).map(Vec::as_slice)
+    }
+
     /// Whether to warn a session now: once in each turn, and again after ten minutes.
     pub fn warn(&mut self, place: SessionKey, new_turn: bool, now: Instant) -> bool {
         let recent = |at: &Instant| now.saturating_duration_since(*at) < WARN_AGAIN;
@@ -168,7 +201,9 @@ impl Activity {
         self.waited.retain(exists);
         self.bypassing.retain(exists);
         self.tools.retain(|place, _| exists(place));
+        self.turns.retain(|place, _| exists(place));
         self.unreachable.retain(|place, _| exists(place));
+        self.failed_ways.retain(|place, _| exists(place));
         let oldest = now.wall.plus_millis(-KEPT_MS);
         self.seen.retain(|_, at| *at >= oldest);
         let fresh = |at: &mut Instant| now.mono.saturating_duration_since(*at) < WARN_AGAIN;

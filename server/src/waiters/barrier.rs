@@ -50,12 +50,17 @@ impl Barrier {
         project: &ProjectName,
         why: &WhyWoken,
     ) -> BarrierReport {
-        let missing = self.missing(state, project).into_iter();
-        let shown = |key: InboxName| state.shown_name(project, &key).parse().unwrap_or(key);
         BarrierReport {
             met: *why == WhyWoken::Barrier,
-            missing: missing.map(shown).collect(),
+            missing: self.missing_names(state, project),
         }
+    }
+
+    /// Returns the names of the sessions that the barrier still waits for, each once.
+    pub(super) fn missing_names(&self, state: &State, project: &ProjectName) -> Vec<InboxName> {
+        let missing = self.missing(state, project).into_iter();
+        let shown = |key: InboxName| state.shown_name(project, &key).parse().unwrap_or(key);
+        missing.map(shown).collect()
     }
 
     /// Returns the sessions that the barrier still waits for, each once.

@@ -7,6 +7,7 @@ use hub_protocol::{BarrierReport, Epoch, InboxName, ProjectName, Seq, Way, WhyWo
 use super::Waiters;
 use super::lease::{ASIDE_LEASE, LEASE};
 use super::lease_token::Claim;
+use super::verdict::excluded;
 use super::waiter::{Outcome, WaitSpec, WaiterId};
 use crate::core::time::Now;
 use crate::fold::{Inbox, Item, State};
@@ -85,17 +86,11 @@ impl Waiters {
     ) -> impl Iterator<Item = &'a Item> + use<'s, 'a> {
         let project = &spec.project;
         let slot = self.slot(project, inbox);
-        let free = move |item: &&Item| slot.is_none_or(|slot| !slot.leased.contains_key(&item.seq));
-        let wanted = |item: &&Item| {
-            spec.filter
-                .matches_item(item.seq, &item.from, item.kind, item.priority)
-        };
         let pending = state
             .inbox(project, inbox)
             .into_iter()
-            .flat_map(Inbox::offerable);
-        let untried = |item: &&Item| spec.way.is_none_or(|way| !item.tried.contains(&way));
-        pending.filter(free).filter(wanted).filter(untried)
+            .flat_map(Inbox::pending);
+        pending.filter(move |item| excluded(slot, spec, item).is_none())
     }
 
     pub(super) fn was_returned(&self, spec: &WaitSpec, id: Seq) -> bool {

@@ -27,8 +27,8 @@ pub(super) struct LeaseId(u64);
 pub(super) struct Lease {
     project: ProjectName,
     items: Vec<(InboxName, Vec<Seq>)>,
-    by: Option<String>,
-    until: Instant,
+    pub(super) by: Option<String>,
+    pub(super) until: Instant,
 }
 
 impl Waiters {

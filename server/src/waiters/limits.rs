@@ -55,6 +55,18 @@ impl Limit {
     }
 }
 
+impl Limit {
+    /// Returns the sender or group of senders that has used up its budget; `None` if all senders have together.
+    pub fn spender(&self) -> Option<&str> {
+        match self {
+            Self::Sender(WakeClass::Session(name), _) => Some(name.as_str()),
+            Self::Sender(WakeClass::Worker, _) => Some("its workers"),
+            Self::Sender(..) => Some("senders that are no sessions"),
+            Self::Hour(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -223,7 +235,7 @@ impl Waiters {
             && waiter.is_none_or(|it| takes(&it.spec.filter))
     }
 
-    fn waiter_at(&self, project: &ProjectName, inbox: &InboxName) -> Option<&Waiter> {
+    pub(super) fn waiter_at(&self, project: &ProjectName, inbox: &InboxName) -> Option<&Waiter> {
         let id = self.slot(project, inbox)?.waiter?;
         self.parked.get(&id).filter(|it| it.is_connected())
     }
@@ -281,7 +293,7 @@ impl Waiters {
 }
 
 /// Returns the wall clock's time of a future moment.
-fn wall(at: Instant, now: Now) -> Timestamp {
+pub(super) fn wall(at: Instant, now: Now) -> Timestamp {
     let ahead = at.saturating_duration_since(now.mono).as_millis();
     now.wall.plus_millis(ahead.try_into().unwrap_or(i64::MAX))
 }

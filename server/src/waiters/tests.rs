@@ -14,6 +14,7 @@ use crate::log::journal::testing::route;
 
 mod conditions;
 mod limits;
+mod verdict;
 
 const LIMITS: WakeLimits = WakeLimits {
     per_sender_per_minute: 2,

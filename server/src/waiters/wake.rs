@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use hub_protocol::{InboxName, ProjectName, Seq, WhyWoken};
 
+use super::verdict::excluded;
 use super::waiter::{Outcome, WaiterId};
 use super::{Timer, Waiters};
 use crate::core::time::Now;
@@ -33,12 +34,8 @@ impl Waiters {
         let Some(item) = state.inbox(project, inbox).and_then(|inbox| inbox.get(id)) else {
             return false;
         };
-        if !item.wakes
-            || !waiter
-                .spec
-                .filter
-                .matches_item(item.seq, &item.from, item.kind, item.priority)
-        {
+        let slot = self.slot(project, inbox);
+        if !item.wakes || excluded(slot, &waiter.spec, item).is_some() {
             return false;
         }
         let why = WhyWoken::Arrived {

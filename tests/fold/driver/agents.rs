@@ -34,6 +34,7 @@ impl Driver {
             held: None,
             once: None,
             derived_at: None,
+            acted: None,
         })));
         if told {
             let head = self.state.head();

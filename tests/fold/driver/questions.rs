@@ -24,7 +24,7 @@ impl Driver {
                 let by = by.clone();
                 self.either(&Command::WithdrawQuestion { id, by }, expected);
             }
-            other => unreachable!("{other:?} is done elsewhere"),
+            other => self.rule(other),
         }
     }
 

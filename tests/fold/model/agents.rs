@@ -135,7 +135,9 @@ impl Model {
         let mut draft = hub_says(&key.0, &key.1, &key.1, kind);
         (draft.body.to, draft.explicit_kind, draft.quiet) = (None, true, quiet);
         self.hub_says(id, draft.clone(), now);
-        self.tell_listeners((id, &draft), &mut (id + 1), now);
+        let mut next = id + 1;
+        self.tell_listeners((id, &draft), &mut next, now);
+        self.fire(id - 1, next, now);
     }
 
     /// Marks items as shown; returns whether that acknowledged none of them.
@@ -207,8 +209,8 @@ impl Model {
     }
 
     /// Offers unproved items again or notifies the person, with ids from `next` on, and closes the inboxes of sessions
-    /// that ended a day ago.
-    pub(super) fn due_agents(&mut self, next: Seq, now: Timestamp) {
+    /// that ended a day ago. Returns the next free id.
+    pub(super) fn due_agents(&mut self, next: Seq, now: Timestamp) -> Seq {
         let over = |at: Option<Timestamp>| at.is_some_and(|at| at <= now);
         let mut keys: Vec<Key> = self.inboxes.iter().cloned().collect();
         keys.retain(|key| {
@@ -241,6 +243,7 @@ impl Model {
                 }
             }
         }
+        next + keys.len() as Seq
     }
 
     /// Returns when the inboxes of ended sessions are closed.

@@ -67,6 +67,7 @@ impl Model {
         };
         self.fired.insert(pair.clone(), cause);
         self.hub_says(head + 1, hub_says(project, target, caller, kind), now);
+        self.fire(head, head + 2, now);
         true
     }
 

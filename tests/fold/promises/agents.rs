@@ -20,6 +20,7 @@ pub(super) fn hook(id: &str, happened: AgentEvent) -> Hook {
         held: None,
         once: None,
         derived_at: None,
+        acted: None,
     }
 }
 

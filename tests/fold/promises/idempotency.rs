@@ -10,7 +10,9 @@ fn keyed(key: &str, digest: &str) -> Command {
 }
 
 fn repeats(hub: &Hub, command: &Command) -> Result<Option<Vec<Seq>>, Refusal> {
-    let decision = hub.state.decide(command, hub.now, &|_, _, _| false)?;
+    let decision = hub
+        .state
+        .decide(command, hub.now, &|_, _, _| false, &hub.rules)?;
     Ok(match decision {
         Decision::Repeat(ids) => Some(ids),
         Decision::Records(_) => None,

@@ -101,10 +101,15 @@ impl Pane {
         let attach: Vec<String> = attach.split(' ').map(str::to_owned).collect();
         let pane = tmux.start("person", dir, &[], &attach);
         until("somebody is attached", || {
-            let clients = self.tmux("list-clients -F #{pane_id}", &[]);
-            clients.lines().any(|it| it == self.id).then_some(())
+            self.visible().contains(&self.id).then_some(())
         });
         Attached { pane, _tmux: tmux }
+    }
+
+    /// Returns the ids of the panes of this server that other terminals show.
+    pub fn visible(&self) -> Vec<String> {
+        let clients = self.tmux("list-clients -F #{pane_id}", &[]);
+        clients.lines().map(str::to_owned).collect()
     }
 
     /// Returns the terminal's content, with wrapped lines joined.

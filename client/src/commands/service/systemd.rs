@@ -16,7 +16,7 @@ pub(super) fn service(place: &Place, context: &Context) -> Result<Service, Error
     let units = units.or_else(|| Some(context.env.path("HOME")?.join(".config")));
     let units = units.ok_or_else(|| anyhow::anyhow!("HOME is not set"))?;
     let units = units.join("systemd/user");
-    let command = place.command()?.into_iter().map(quoted);
+    let command = place.command()?.into_iter().map(unit_word);
     let command = command.collect::<Vec<_>>().join(" ");
     let socket = place.state_dir.join("hub.sock");
     let socket = escaped(text(&socket)?);
@@ -76,7 +76,7 @@ pub(in crate::commands) fn runs(state_dir: &Path) -> bool {
 }
 
 /// A word of a command line in a unit.
-fn quoted(word: &str) -> String {
+pub fn unit_word(word: &str) -> String {
     let word = word
         .replace('\\', "\\\\")
         .replace('"', "\\\"")
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_path_keeps_its_characters_in_a_unit() {
-        assert_eq!(quoted(r#"/a "b"\%h/$c"#), r#""/a \"b\"\\%%h/$$c""#);
+        assert_eq!(unit_word(r#"/a "b"\%h/$c"#), r#""/a \"b\"\\%%h/$$c""#);
     }
 
     #[test]

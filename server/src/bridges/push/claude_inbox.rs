@@ -72,12 +72,17 @@ impl ClaudeInboxes {
         }
     }
 
-    /// Finds the socket of a session's process; `None` if it has none, or takes no message now.
-    pub(super) async fn find(&self, process: &Process) -> Option<ClaudeInbox> {
-        let socket = claude_sessions::messaging_socket(process).await?;
-        let from = self.mailbox.open_beside(&socket)?;
+    /// Finds the socket of a session's process; or returns why it has none, or takes no message now.
+    pub(super) async fn find(&self, process: &Process) -> Result<ClaudeInbox, &'static str> {
+        let socket = claude_sessions::messaging_socket(process).await;
+        let socket = socket.ok_or("the session has no socket for messages of other sessions")?;
+        let from = self.mailbox.open_beside(&socket);
+        let from = from.ok_or("the hub could not open its own socket beside the session's")?;
         let has_room = lock(&self.budgets).spend(&socket, Instant::now());
-        has_room.then_some(ClaudeInbox {
+        if !has_room {
+            return Err("Claude Code takes no more messages of others for two seconds");
+        }
+        Ok(ClaudeInbox {
             socket,
             from,
             outstanding: Arc::clone(&self.outstanding),

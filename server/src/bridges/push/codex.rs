@@ -25,11 +25,25 @@ const RETRY: Duration = Duration::from_secs(15);
 /// When a thread in a turn is tried again: the turn ends some milliseconds after its `Stop` hook.
 const RETRY_BUSY: Duration = Duration::from_millis(50);
 
+/// Why there is no thread of a session.
+const NO_PROCESS: &str = "the session's process is not known";
+
 /// The threads of all sessions.
 pub(super) struct CodexThreads {
     hub: Hub,
-    /// The threads that could not be woken, each with the record of its session's state and the time of the next try.
-    refused: Mutex<HashMap<SessionKey, (Seq, Instant)>>,
+    /// The threads that could not be woken.
+    refused: Mutex<HashMap<SessionKey, Refused>>,
+    /// Why Codex does not run the hub's hooks, and until when that answer counts.
+    trust: Mutex<HashMap<SessionKey, (Instant, Option<String>)>>,
+}
+
+/// A thread that could not be woken.
+struct Refused {
+    /// The record that had reported its session's state.
+    seq: Seq,
+    /// The time of the next try.
+    until: Instant,
+    why: String,
 }
 
 /// The thread of one session.
@@ -45,47 +59,80 @@ impl CodexThreads {
         Self {
             hub: hub.clone(),
             refused: Mutex::default(),
+            trust: Mutex::default(),
         }
     }
 
-    /// Finds a session's thread; `None` if it cannot be woken now. The session then shows why.
-    pub(super) async fn find(&self, candidate: &PushSession) -> Option<CodexThread> {
+    /// Finds a session's thread; or returns why it cannot be woken now. The session then shows why.
+    pub(super) async fn find(&self, candidate: &PushSession) -> Result<CodexThread, String> {
         let key = &candidate.key;
-        let before = lock(&self.refused).get(key).copied();
-        let is_early = |(seq, at): (Seq, Instant)| seq == candidate.seq && Instant::now() < at;
-        if candidate.is_headless || before.is_some_and(is_early) {
-            return None;
+        let is_early = |it: &Refused| it.seq == candidate.seq && Instant::now() < it.until;
+        if let Some(before) = lock(&self.refused).get(key).filter(|it| is_early(it)) {
+            return Err(before.why.clone());
         }
-        let process = candidate.process.as_ref()?;
-        let home = process_env::directory(process, "CODEX_HOME", ".codex").await?;
+        if candidate.is_headless {
+            return Err("it answers one prompt and ends".into());
+        }
+        let socket = socket(candidate).await;
         let thread = CodexThread {
             hub: self.hub.clone(),
             key: key.clone(),
             id: candidate.agent_id.clone(),
-            socket: home.join(app_server::SOCKET),
+            socket: socket.ok_or(NO_PROCESS)?,
         };
-        let retry = match thread.idle().await {
+        let error = match thread.idle().await {
             Ok(_) => {
                 lock(&self.refused).remove(key);
-                return Some(thread);
+                return Ok(thread);
             }
-            Err(PushError::Busy) => RETRY_BUSY,
-            Err(_) => RETRY,
+            Err(error) => error,
         };
-        let next = (candidate.seq, Instant::now() + retry);
-        lock(&self.refused).insert(key.clone(), next);
-        None
+        let retry = match error {
+            PushError::Busy => RETRY_BUSY,
+            _ => RETRY,
+        };
+        let refused = Refused {
+            seq: candidate.seq,
+            until: Instant::now() + retry,
+            why: error.to_string(),
+        };
+        lock(&self.refused).insert(key.clone(), refused);
+        Err(error.to_string())
+    }
+
+    /// Returns why Codex does not run the hub's hooks in this session; `None` if it does, or if it does not tell.
+    pub(super) async fn untrusted_hooks(&self, candidate: &PushSession) -> Option<String> {
+        let known = lock(&self.trust).get(&candidate.key).cloned();
+        if let Some((_, why)) = known.filter(|(until, _)| Instant::now() < *until) {
+            return why;
+        }
+        let why = async {
+            let socket = socket(candidate).await?;
+            app_server::untrusted_hooks(&socket, candidate.cwd.as_deref()?).await
+        };
+        let why = why.await;
+        let until = Instant::now() + RETRY;
+        lock(&self.trust).insert(candidate.key.clone(), (until, why.clone()));
+        why
     }
 
     /// When to try a session's thread again that could not be woken.
     pub(super) fn next_try(&self, key: &SessionKey) -> Option<Instant> {
-        lock(&self.refused).get(key).map(|(_, at)| *at)
+        lock(&self.refused).get(key).map(|it| it.until)
     }
 
     /// Forgets sessions that have ended.
     pub(super) fn retain(&self, is_alive: impl Fn(&SessionKey) -> bool) {
         lock(&self.refused).retain(|key, _| is_alive(key));
+        lock(&self.trust).retain(|key, _| is_alive(key));
     }
+}
+
+/// The socket of the app-server that runs a session.
+async fn socket(candidate: &PushSession) -> Option<PathBuf> {
+    let process = candidate.process.as_ref()?;
+    let home = process_env::directory(process, "CODEX_HOME", ".codex").await?;
+    Some(home.join(app_server::SOCKET))
 }
 
 impl CodexThread {

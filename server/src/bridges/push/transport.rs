@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use hub_protocol::{Agent, Seq, Way};
+use hub_protocol::{Agent, FailedWay, Seq, Way};
 
 use super::claude_inbox::{ClaudeInbox, ClaudeInboxes};
 use super::codex::{CodexThread, CodexThreads};
@@ -13,6 +13,12 @@ use crate::hub::Hub;
 
 /// Timeout of one use of a transport.
 const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why a way is not used again.
+const TRIED: &str =
+    "the notifications were shown in this way before, and nothing proved that they arrived";
+/// Why the hub cannot use its own ways.
+const ELSEWHERE: &str = "the session's process runs on another machine";
 
 /// A way to wake one session.
 pub(super) enum Transport {
@@ -59,40 +65,93 @@ impl Transport {
     }
 }
 
-/// The best transport that the session has and that can deliver something; `None` if there is none.
+/// The best transport that the session has and that can deliver something. If there is none: each way that was
+/// considered, and why it cannot be used.
 pub(super) async fn choose(
     hub: &Hub,
     inboxes: &ClaudeInboxes,
     threads: &CodexThreads,
     candidate: &PushSession,
-) -> Option<Transport> {
+) -> Result<Transport, Vec<FailedWay>> {
+    if candidate.is_elsewhere {
+        let ways = match candidate.agent {
+            Agent::Claude => vec![Way::FileChanged, Way::Socket],
+            Agent::Codex => vec![Way::AppServer],
+            _ => Vec::new(),
+        };
+        let failed = |way| failed(way, ELSEWHERE);
+        return Err(ways.into_iter().map(failed).collect());
+    }
     match candidate.agent {
         Agent::Claude => of_claude(hub, inboxes, candidate).await,
-        Agent::Codex if is_useful(Way::AppServer, candidate) => {
-            threads.find(candidate).await.map(Transport::Thread)
-        }
-        _ => None,
+        Agent::Codex => of_codex(threads, candidate).await,
+        _ => Err(Vec::new()),
     }
+}
+
+async fn of_codex(
+    threads: &CodexThreads,
+    candidate: &PushSession,
+) -> Result<Transport, Vec<FailedWay>> {
+    if !is_useful(Way::AppServer, candidate) {
+        // Without hooks, nothing can prove a delivery.
+        let untrusted = threads.untrusted_hooks(candidate).await;
+        let hooks = untrusted.map(|why| failed(Way::Hook, why));
+        return Err([failed(Way::AppServer, TRIED)]
+            .into_iter()
+            .chain(hooks)
+            .collect());
+    }
+    let found = threads.find(candidate).await;
+    found
+        .map(Transport::Thread)
+        .map_err(|why| vec![failed(Way::AppServer, why)])
 }
 
 async fn of_claude(
     hub: &Hub,
     inboxes: &ClaudeInboxes,
     candidate: &PushSession,
-) -> Option<Transport> {
-    let number = candidate.number;
-    if is_useful(Way::FileChanged, candidate) {
-        let files = hub.wake_files().clone();
-        let file = Transport::File(files.clone(), number);
-        let exists = tokio::task::spawn_blocking(move || files.exists(number));
-        if exists.await.unwrap_or(false) {
-            return Some(file);
-        }
+) -> Result<Transport, Vec<FailedWay>> {
+    let file = match wake_file(hub, candidate).await {
+        Ok(file) => return Ok(file),
+        Err(why) => failed(Way::FileChanged, why),
+    };
+    match inbox(inboxes, candidate).await {
+        Ok(inbox) => Ok(inbox),
+        Err(why) => Err(vec![file, failed(Way::Socket, why)]),
     }
-    // In this mode Claude Code holds messages of others until the person allows each.
-    if !is_useful(Way::Socket, candidate) || candidate.bypasses {
-        return None;
+}
+
+async fn wake_file(hub: &Hub, candidate: &PushSession) -> Result<Transport, &'static str> {
+    if !is_useful(Way::FileChanged, candidate) {
+        return Err(TRIED);
     }
-    let process = candidate.process.as_ref()?;
+    let (files, number) = (hub.wake_files().clone(), candidate.number);
+    let file = Transport::File(files.clone(), number);
+    let exists = tokio::task::spawn_blocking(move || files.exists(number));
+    match exists.await {
+        Ok(true) => Ok(file),
+        _ => Err("the session watches no file of the hub"),
+    }
+}
+
+async fn inbox(
+    inboxes: &ClaudeInboxes,
+    candidate: &PushSession,
+) -> Result<Transport, &'static str> {
+    if !is_useful(Way::Socket, candidate) {
+        return Err(TRIED);
+    }
+    if candidate.bypasses {
+        return Err("Claude Code holds messages of others while its mode allows everything");
+    }
+    let process = candidate.process.as_ref();
+    let process = process.ok_or("the session's process is not known")?;
     inboxes.find(process).await.map(Transport::Inbox)
+}
+
+fn failed(way: Way, why: impl Into<String>) -> FailedWay {
+    let why = why.into();
+    FailedWay { way, why }
 }

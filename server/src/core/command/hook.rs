@@ -36,6 +36,9 @@ pub struct Hook {
     /// For an event that a bridge derived: the record that reported the session's state by then. If another record has
     /// reported one since, the event is ignored.
     pub derived_at: Option<Seq>,
+    /// At a stop, whether the agent did anything in the turn; `None` if that is not known.
+    #[serde(default)]
+    pub acted: Option<bool>,
 }
 
 /// A hook's request that the hub holds until its question is answered.

@@ -54,6 +54,9 @@ pub enum Turn {
         /// Whether the stop made no notification of its own: another one covers it, or none is needed.
         #[serde(default)]
         silent: bool,
+        /// Whether the agent did anything in the turn: a tool call other than waiting. `None` if that is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        acted: Option<bool>,
     },
     /// The agent's model failed and may recover.
     Failed {

@@ -142,7 +142,9 @@ pub(crate) mod processes {
         match (by_ancestors(pid, agents), has_agents_environment(pid)) {
             (Some(CallerKind::AgentsChild), _) => CallerKind::AgentsChild,
             (Some(CallerKind::Agent), _) | (_, Some(true)) => CallerKind::Agent,
-            (Some(CallerKind::Person), Some(false)) if is_detached(pid, agents) => {
+            (Some(CallerKind::Person), Some(false))
+                if is_detached(pid, agents) && !is_desktops_service(pid) =>
+            {
                 CallerKind::Unknown
             }
             (Some(kind), Some(false)) => kind,
@@ -211,6 +213,18 @@ pub(crate) mod processes {
         let first_agent = agents.iter().filter_map(|it| it.started).min();
         let is_younger = first_agent.is_some_and(|agent| top.started >= agent);
         is_younger && (first != session || is_reaper(top.parent))
+    }
+
+    /// Whether a process is `hub-desktop` as a service of systemd, which passes on what the person clicks. Its ancestors
+    /// are known: systemd alone puts a process into the group of a service.
+    fn is_desktops_service(pid: u32) -> bool {
+        let program = fs::read_link(format!("/proc/{pid}/exe"));
+        let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+        program.is_ok_and(|it| it.ends_with("hub-desktop"))
+            && groups
+                .lines()
+                .any(|it| it.ends_with("/hub-desktop.service"))
+            && stat(pid).is_some_and(|it| is_reaper(it.parent))
     }
 
     /// Whether a process adopts orphans, as init and the service manager of a user do.

@@ -18,6 +18,8 @@ pub(super) struct EventParams {
     since: Option<String>,
     #[serde(default, deserialize_with = "query::list")]
     kinds: Option<Vec<EventKind>>,
+    #[serde(default)]
+    focused: bool,
     #[serde(flatten)]
     filter: FilterParams,
 }
@@ -29,10 +31,11 @@ pub(super) async fn events(
     headers: HeaderMap,
     caller: Caller,
 ) -> Result<Response, ApiError> {
-    let permit = if caller.is_dashboard() {
-        hub.dashboard_permit()?
-    } else {
-        hub.stream_permit()?
+    let permit = match (caller.is_dashboard(), params.focused) {
+        (true, true) => hub.focus_permit()?,
+        (true, false) => hub.dashboard_permit()?,
+        (false, false) => hub.stream_permit()?,
+        (false, true) => return Err(ApiError::invalid("only a dashboard's session has a focus")),
     };
     let since = params.since.as_deref().map(str::parse).transpose();
     let since = since.map_err(|error| ApiError::new(Code::MalformedCursor, error))?;

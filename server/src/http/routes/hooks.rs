@@ -79,6 +79,7 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
     } else {
         request.submit(batch.is_some()).await?;
     }
+    request.note_edits();
     if starts && request.agent == Agent::Claude && request.params.watches {
         reply.watch = watched_file(request).await?;
     }

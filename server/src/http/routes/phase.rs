@@ -56,12 +56,7 @@ pub(super) fn find(
 
 /// Returns when the hub last received anything from a session.
 pub(super) fn heard(waiters: &SharedWaiters, place: &SessionKey, now: Timestamp) -> Timestamp {
-    let waiters = waiters.read();
-    // An agent reports nothing while a tool runs, however long that takes.
-    match waiters.tool(place) {
-        Some(_) => now,
-        None => waiters.seen(&place.0, &place.1).unwrap_or_default(),
-    }
+    waiters.read().heard(place, now)
 }
 
 /// Returns the phases with the texts of the notifications that say more. A text that the disk lost is left out.

@@ -5,21 +5,24 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{PhaseName, Seq, Timestamp};
+use hub_protocol::{InboxName, PhaseName, ProjectName, Seq, Timestamp, WhyDetail};
 use serde::{Deserialize, Serialize};
 
 use super::{phase, stored};
-use crate::fold::State as Fold;
+use crate::fold::{SessionKey, State as Fold};
 use crate::http::error::ApiError;
 use crate::http::request::params::Params;
 use crate::hub::Hub;
+use crate::hub::stats::wakes::{FalseWakes, Injected, Percentiles, WakeTally};
 use crate::hub::stats::{Minute, Spread, Tally};
 use crate::log::journal::JournalError;
 use crate::log::{CHUNK_BYTES, Log};
 use crate::waiters::{SharedWaiters, WakeTime};
 
+mod words;
+
 const DEFAULT_MINUTES: usize = 60;
-const MAX_MINUTES: usize = 24 * 60;
+const MAX_MINUTES: usize = 7 * 24 * 60;
 /// Limit of records read in one request.
 const MAX_RECORDS: u64 = 200_000;
 /// Step in records of the backward search for the window's first record.
@@ -48,7 +51,49 @@ pub(super) struct Stats {
     /// How many sessions are in each phase; ended ones are not counted.
     phases: BTreeMap<PhaseName, usize>,
     wakes: Wakes,
+    /// The wakes that led to nothing.
+    false_wakes: FalseWakeRate,
+    /// Times from a notification to the proof that the session that it woke has it.
+    proofs: Percentiles,
+    /// Times from question to answer, for each session that asked.
+    answers_by_session: Vec<SessionAnswers>,
+    /// The estimated text that sessions were shown, for each sender, the most first.
+    tokens_by_sender: Vec<SenderTokens>,
     partial: bool,
+    /// The most important numbers in one line, for people.
+    summary: String,
+    /// All of them in lines, for people.
+    details: Vec<WhyDetail>,
+}
+
+/// How many wakes led to nothing.
+#[derive(Debug, Serialize)]
+struct FalseWakeRate {
+    wakes: u64,
+    idle: u64,
+    /// The part of them that led to nothing; `None` if there were no wakes.
+    rate: Option<f64>,
+}
+
+/// Times from question to answer, for one session that asked.
+#[derive(Debug, Serialize)]
+struct SessionAnswers {
+    project: ProjectName,
+    session: InboxName,
+    name: String,
+    #[serde(flatten)]
+    times: Percentiles,
+}
+
+/// The text of one sender that sessions were shown.
+#[derive(Debug, Serialize)]
+struct SenderTokens {
+    project: ProjectName,
+    from: InboxName,
+    name: String,
+    notifications: u64,
+    /// An estimate: the bytes of the framed text, divided by four.
+    tokens: u64,
 }
 
 /// Times from question to answer, for one kind of agent.
@@ -92,13 +137,21 @@ pub(super) async fn stats(
     let to = Timestamp::now();
     let tally = Tally::new(to, minutes);
     let log = Arc::clone(hub.log());
-    let (tally, cut) = stored::blocking(move || read(&log, tally)).await?;
-    let stats = hub.read(|state, waiters| summary(state, waiters, &tally, to, cut));
+    let read = stored::blocking(move || read(&log, tally)).await?;
+    let stats = hub.read(|state, waiters| summary(state, waiters, &read, to));
     Ok(Json(stats?))
 }
 
-/// Folds the window's part of the log; also returns whether some of it is missing.
-fn read(log: &Log, mut tally: Tally) -> Result<(Tally, bool), JournalError> {
+/// The counts of the window, and whether some of it is missing.
+struct Read {
+    tally: Tally,
+    wakes: WakeTally,
+    cut: bool,
+}
+
+/// Folds the window's part of the log.
+fn read(log: &Log, mut tally: Tally) -> Result<Read, JournalError> {
+    let mut wakes = WakeTally::default();
     let head = log.head();
     let (start, cut) = beginning(log, head, tally.from())?;
     let mut cursor = start - 1;
@@ -106,18 +159,28 @@ fn read(log: &Log, mut tally: Tally) -> Result<(Tally, bool), JournalError> {
         let events = log.read(cursor, CHUNK_BYTES)?;
         let Some(last) = events.last() else { break };
         cursor = last.seq();
-        let counted = events.iter().filter(|event| Tally::counts(event.kind()));
-        let counted = counted.filter(|event| !log.hides(event));
-        for record in counted.filter_map(|event| event.record()) {
+        let counts = |kind| Tally::counts(kind) || WakeTally::counts(kind);
+        let counted = events.iter().filter(|event| counts(event.kind()));
+        for event in counted.filter(|event| !log.hides(event)) {
+            let Some(record) = event.record() else {
+                continue;
+            };
             tally.take(record);
+            if record.at().is_none_or(|at| at >= tally.from()) {
+                wakes.take(event.seq(), record);
+            }
         }
     }
-    Ok((tally, cut))
+    Ok(Read { tally, wakes, cut })
 }
 
 /// A position at or before the window's first record, and whether the window may begin before the records that are
 /// read.
-fn beginning(log: &Log, head: Seq, from: Timestamp) -> Result<(Seq, bool), JournalError> {
+pub(super) fn beginning(
+    log: &Log,
+    head: Seq,
+    from: Timestamp,
+) -> Result<(Seq, bool), JournalError> {
     let first = log.earliest().max((head + 1).saturating_sub(MAX_RECORDS));
     let mut start = head + 1;
     while start > first {
@@ -139,23 +202,64 @@ fn is_within(log: &Log, position: Seq, from: Timestamp) -> Result<bool, JournalE
 fn summary(
     state: &Fold,
     waiters: &SharedWaiters,
-    tally: &Tally,
+    Read { tally, wakes, cut }: &Read,
     to: Timestamp,
-    cut: bool,
 ) -> Stats {
     let open = state.questions(false).into_iter();
     let oldest = open.map(|(id, it)| (it.ts, id)).min();
-    let (wakes, more) = waiters.read().wakes_since(tally.from());
-    Stats {
+    let (acked, more) = waiters.read().wakes_since(tally.from());
+    let mut stats = Stats {
         from: tally.from(),
         to,
         minutes: tally.minutes(),
         answers: answers(state, tally),
         oldest_open: oldest.map(|(ts, id)| OpenQuestion { id, ts }),
         phases: phases(state, waiters),
-        wakes: wakes_of(&wakes),
-        partial: cut || more,
+        wakes: wakes_of(&acked),
+        false_wakes: FalseWakeRate::of(wakes.false_wakes()),
+        proofs: Percentiles::of(wakes.proofs()),
+        answers_by_session: answers_by_session(state, wakes),
+        tokens_by_sender: tokens_by_sender(state, wakes),
+        partial: *cut || more,
+        summary: String::new(),
+        details: Vec::new(),
+    };
+    (stats.summary, stats.details) = words::of(&stats);
+    stats
+}
+
+impl FalseWakeRate {
+    #[allow(clippy::cast_precision_loss)] // a rate needs few digits
+    fn of(FalseWakes { wakes, idle }: FalseWakes) -> Self {
+        Self {
+            wakes,
+            idle,
+            rate: (wakes > 0).then(|| idle as f64 / wakes as f64),
+        }
     }
+}
+
+fn answers_by_session(state: &Fold, wakes: &WakeTally) -> Vec<SessionAnswers> {
+    let of = |((project, session), times): (&SessionKey, &Vec<u64>)| SessionAnswers {
+        project: project.clone(),
+        session: session.clone(),
+        name: state.shown_name(project, session).to_owned(),
+        times: Percentiles::of(times),
+    };
+    wakes.answers().iter().map(of).collect()
+}
+
+fn tokens_by_sender(state: &Fold, wakes: &WakeTally) -> Vec<SenderTokens> {
+    let of = |((project, from), injected): (&SessionKey, &Injected)| SenderTokens {
+        project: project.clone(),
+        from: from.clone(),
+        name: state.shown_name(project, from).to_owned(),
+        notifications: injected.notifications,
+        tokens: injected.tokens(),
+    };
+    let mut all: Vec<_> = wakes.injected_by().iter().map(of).collect();
+    all.sort_by_key(|it| std::cmp::Reverse(it.tokens));
+    all
 }
 
 fn phases(state: &Fold, waiters: &SharedWaiters) -> BTreeMap<PhaseName, usize> {

@@ -4,18 +4,15 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{
-    InboxName, Kind, Priority, ProjectName, QuestionState, Seq, Step, Timestamp, Trace, Way,
-};
+use hub_protocol::{InboxName, ProjectName, QuestionState, Seq, Step, Timestamp, Trace, Way};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::history;
 use super::stored;
-use crate::core::record::{Notified, Record, SettleReason, Settled, Target};
+use crate::core::record::{Record, RuleNote, RuleNoted, SettleReason, Settled, Target};
 use crate::core::time::Now;
-use crate::fold::MAX_HOPS;
+use crate::fold::RideAlong;
 use crate::http::error::{ApiError, Code};
 use crate::http::request::params::{Params, PathParam};
 use crate::hub::Hub;
@@ -59,7 +56,7 @@ pub(super) async fn trace(
 }
 
 /// The steps after a position in the log, and where to continue if the scan limit was reached.
-fn steps(
+pub(super) fn steps(
     log: &Log,
     id: Seq,
     answer: Option<Seq>,
@@ -92,7 +89,7 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
             let stored = |target: &Target| {
                 let place = Some((route.project.clone(), target.inbox.clone()));
                 Step {
-                    rides_along: rides_along(notified, target),
+                    rides_along: RideAlong::of(notified, target).map(|it| it.to_string()),
                     ..step(seq, route.ts, "stored", place, None)
                 }
             };
@@ -135,6 +132,12 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
             };
             vec![step(seq, it.at, state, None, it.by.clone())]
         }
+        Record::RuleFired(it) if it.notification == Some(id) => {
+            let actions: Vec<&str> = it.actions.iter().map(|it| it.as_str()).collect();
+            let by = format!("rule '{}': {}", it.rule, actions.join(", "));
+            vec![step(seq, it.at, "fired", None, Some(by))]
+        }
+        Record::RuleNoted(it) => of_rule(seq, it, id).into_iter().collect(),
         Record::Seen(seen) if seen.contains(id) => {
             vec![step(
                 seq,
@@ -146,6 +149,19 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
         }
         _ => Vec::new(),
     }
+}
+
+/// The step of a rule that has fired on the notification.
+fn of_rule(seq: Seq, it: &RuleNoted, id: Seq) -> Option<Step> {
+    let (state, about) = match &it.note {
+        RuleNote::Began => return None,
+        RuleNote::Started { notification, .. } => ("started", (*notification)?),
+        RuleNote::Escalated {
+            notification, made, ..
+        } => made.map(|_| ("escalated", *notification))?,
+    };
+    let by = Some(format!("rule '{}'", it.rule));
+    (about == id).then(|| step(seq, it.at, state, None, by))
 }
 
 /// The step of a question's answer on its way to the asker.
@@ -173,32 +189,6 @@ fn choice(way: Way) -> &'static str {
         Way::Wait => "its own `hubctl wait` took it",
         Way::Hook => "the answer to its next hook carried it",
     }
-}
-
-/// The reason why a notification wakes no waiter of this inbox; `None` if it does wake.
-fn rides_along(notified: &Notified, target: &Target) -> Option<String> {
-    #[derive(Default, Deserialize)]
-    struct WithData {
-        data: Option<Value>,
-    }
-    let route = &notified.route;
-    if target.wakes {
-        return None;
-    }
-    let notification: WithData = serde_json::from_slice(&notified.json).unwrap_or_default();
-    let own = notification
-        .data
-        .and_then(|it| Some(it.get("rides_along")?.as_str()?.to_owned()));
-    Some(match route.kind {
-        Kind::Progress | Kind::Ended => format!("type {} wakes nobody", route.kind.as_str()),
-        Kind::Approval if target.inbox.as_str() != InboxName::PERSON => {
-            "an approval wakes nobody but the person".into()
-        }
-        _ if target.inbox == route.from => "a note to oneself wakes nobody".into(),
-        _ if route.priority == Priority::Low => "priority low wakes nobody".into(),
-        _ if route.hops > MAX_HOPS => format!("more than {MAX_HOPS} replies in a row wake nobody"),
-        _ => own.unwrap_or_else(|| "it came late".into()),
-    })
 }
 
 fn step(

@@ -70,7 +70,9 @@ fn of_record(record: &Record) -> Option<(EventKind, Value)> {
         | Record::Trimmed(_)
         | Record::Reset(_)
         | Record::Led(_)
-        | Record::Escalated(_) => return None,
+        | Record::Escalated(_)
+        | Record::RuleFired(_)
+        | Record::RuleNoted(_) => return None,
     })
 }
 
@@ -108,13 +110,13 @@ impl<'a> SettledEvent<'a> {
     }
 }
 
-/// The presence event: all waiters, and the questions whose requests are held open. It has no id, because it is not in
-/// the log; a reader that reconnects gets a new one.
+/// The presence event: all waiters, the questions whose requests are held open, and whether the person looks at a
+/// dashboard. It has no id, because it is not in the log; a reader that reconnects gets a new one.
 pub(super) fn presence(hub: &Hub) -> Bytes {
     let waiters = hub.waiters().read();
     let of = |(project, inbox, holder): (&ProjectName, &InboxName, _)| json!({ "project": project, "inbox": inbox, "waiter": holder });
     let all: Vec<Value> = waiters.holders().map(of).collect();
-    let data = json!({ "waiters": all, "held": waiters.held() });
+    let data = json!({ "waiters": all, "held": waiters.held(), "focused": hub.is_focused() });
     format!("event: presence\ndata: {data}\n\n").into()
 }
 

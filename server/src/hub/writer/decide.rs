@@ -125,6 +125,7 @@ impl Writer {
             | Command::NoteAnswer { .. }
             | Command::Tick
             | Command::ClockMoved { .. }
+            | Command::Rule(_)
             | Command::Lead { .. } => false,
         }
     }
@@ -144,7 +145,7 @@ impl Writer {
         let leased = |project: &ProjectName, inbox: &InboxName, id| {
             self.waiters.read().is_leased(project, inbox, id)
         };
-        let decision = self.state.decide(command, now.wall, &leased)?;
+        let decision = self.state.decide(command, now.wall, &leased, &self.rules)?;
         self.reaches(command, &decision)?;
         let new = !matches!(command, Command::Notify { .. }) && decision.has_notifications();
         if !new || !self.is_full() {

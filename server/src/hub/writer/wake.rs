@@ -61,7 +61,9 @@ impl Writer {
             | Record::QuestionClaimed(_)
             | Record::QuestionSettled(_)
             | Record::Escalated(_)
-            | Record::PreferencesSet(_) => 0,
+            | Record::PreferencesSet(_)
+            | Record::RuleFired(_)
+            | Record::RuleNoted(_) => 0,
         }
     }
 

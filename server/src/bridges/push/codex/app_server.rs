@@ -119,6 +119,34 @@ impl IdleThread {
     }
 }
 
+/// Returns why Codex does not run all of the hub's hooks in the directory `cwd`; `None` if it does, or if the app-server
+/// does not tell.
+pub(super) async fn untrusted_hooks(socket: &Path, cwd: &str) -> Option<String> {
+    let listed = in_time(async {
+        let mut connection = Connection::open(socket).await?;
+        connection
+            .call("hooks/list", json!({ "cwds": [cwd] }))
+            .await
+    });
+    let listed = listed.await.ok()?;
+    let dirs = listed["data"].as_array()?.iter();
+    let hooks = dirs.filter_map(|dir| dir["hooks"].as_array()).flatten();
+    let is_ours = |hook: &&Value| {
+        let command = hook["command"].as_str();
+        command.is_some_and(|it| it.contains("hubctl") && it.contains("hook codex"))
+    };
+    let status = |hook: &Value| match hook["trustStatus"].as_str() {
+        _ if hook["enabled"] == false => Some("disabled"),
+        Some("untrusted") => Some("not trusted yet"),
+        Some("modified") => Some("changed since the person trusted them"),
+        _ => None,
+    };
+    let found = hooks.filter(is_ours).find_map(status)?;
+    Some(format!(
+        "Codex does not run the hub's hooks, because they are {found}; review them with /hooks"
+    ))
+}
+
 /// A connection to an app-server that has been initialised.
 struct Connection {
     socket: WebSocketStream<UnixStream>,

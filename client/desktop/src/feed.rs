@@ -1,0 +1,283 @@
+//! The hub's side: reads its stream, and loads its data again at each change.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hub_protocol::{
+    Epoch, HistoryMarks, Kind, Notification, Preferences, Priority, ProjectName, Question,
+    Questions, Seq, Session, Sessions, Status, Timestamp,
+};
+use hubctl::{Connection, Error, Event, EventStream, Path};
+use serde::Deserialize;
+use tokio::sync::mpsc::Sender;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::output::say;
+
+/// The kinds of events after which the needs may differ.
+const KINDS: &str = "notification,question,session,listener,delivery,seen,presence,preferences";
+/// The shortest interval between two loads.
+const MIN_REFRESH: Duration = Duration::from_millis(250);
+/// The time for events that belong together to arrive.
+const SETTLE: Duration = Duration::from_millis(25);
+/// The longest interval, because a session that falls silent, and a mute that ends, cause no event.
+const MAX_REFRESH: Duration = Duration::from_secs(30);
+/// The pauses before another attempt to connect.
+const RETRY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+
+/// A report of the hub.
+#[derive(Debug)]
+pub(crate) enum Update {
+    /// The hub has this log, which is not the one of the earlier snapshots.
+    Log(Epoch),
+    /// The data at this time.
+    Snapshot(Box<Snapshot>),
+}
+
+/// The hub's data, as far as needs depend on it.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    /// The sessions that have not ended.
+    pub sessions: Vec<Session>,
+    /// The open questions.
+    pub questions: Vec<Question>,
+    /// The notifications that the questions and the blocked sessions name; `None` if the hub no longer has one.
+    pub notifications: HashMap<Seq, Option<Notification>>,
+    /// The urgent notifications that are neither read nor settled.
+    pub urgent: Vec<Notification>,
+    /// The person's preferences.
+    pub preferences: Preferences,
+    /// Whether the person looks at a dashboard.
+    pub focused: bool,
+    /// The time of this machine.
+    pub now: Timestamp,
+}
+
+impl Snapshot {
+    /// A session of a project by its id, another id or its name; an id takes precedence.
+    pub(crate) fn session(&self, project: &ProjectName, name: &str) -> Option<&Session> {
+        let mut of_project = self.sessions.iter().filter(|it| it.project == *project);
+        let by_id = of_project.clone().find(|it| it.id.as_str() == name);
+        by_id.or_else(|| {
+            of_project
+                .find(|it| it.name == name || it.aliases.iter().any(|alias| alias.as_str() == name))
+        })
+    }
+}
+
+/// A notification of `GET /notifications/{id}`.
+#[derive(Debug, Deserialize)]
+struct Stored {
+    #[serde(flatten)]
+    notification: Notification,
+    #[serde(flatten)]
+    marks: HistoryMarks,
+}
+
+impl Stored {
+    fn is_settled(&self) -> bool {
+        use Status::{Answered, Expired, Superseded, Withdrawn};
+        self.marks.seen
+            || matches!(
+                self.marks.status,
+                Answered | Expired | Superseded | Withdrawn
+            )
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Start {
+    epoch: Epoch,
+}
+
+#[derive(Debug, Deserialize)]
+struct Presence {
+    focused: bool,
+}
+
+/// The reader of a hub.
+pub(crate) struct Feed {
+    hub: Arc<Connection>,
+    to: Sender<Update>,
+    epoch: Option<Epoch>,
+    /// The id of the last event.
+    last: Option<String>,
+    urgent: BTreeSet<Seq>,
+    notifications: HashMap<Seq, Option<Notification>>,
+    focused: bool,
+    /// When the data was loaded, and when it must be loaded again.
+    loaded: Instant,
+    due: Instant,
+    was_reached: bool,
+}
+
+impl Feed {
+    /// A reader that goes on after the log `epoch` with its unsettled `urgent` notifications.
+    pub(crate) fn new(
+        hub: Arc<Connection>,
+        to: Sender<Update>,
+        epoch: Option<Epoch>,
+        urgent: BTreeSet<Seq>,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            hub,
+            to,
+            epoch,
+            last: None,
+            urgent,
+            notifications: HashMap::new(),
+            focused: false,
+            loaded: now,
+            due: now,
+            was_reached: true,
+        }
+    }
+
+    /// Reads one connection after another. Returns only if nobody receives the updates any more.
+    pub(crate) async fn run(mut self) {
+        let mut pause = RETRY.0;
+        while !self.to.is_closed() {
+            let begun = Instant::now();
+            if let Err(error) = self.read().await
+                && std::mem::take(&mut self.was_reached)
+            {
+                say(format_args!("{error}; trying again until the hub is back"));
+            }
+            pause = if begun.elapsed() > RETRY.1 {
+                RETRY.0
+            } else {
+                (pause * 2).min(RETRY.1)
+            };
+            sleep(pause).await;
+        }
+    }
+
+    async fn read(&mut self) -> Result<(), Error> {
+        let path = Path::new("/events").with("kinds", KINDS);
+        let mut stream = self.hub.events(path, self.last.as_deref()).await?;
+        self.was_reached = true;
+        self.due = Instant::now() + MAX_REFRESH;
+        while self.step(&mut stream).await? {}
+        Ok(())
+    }
+
+    /// Handles the next event, or loads the data if it is time. Returns false at the end of the stream.
+    async fn step(&mut self, stream: &mut EventStream) -> Result<bool, Error> {
+        tokio::select! {
+            // Events that have arrived are handled first, above all a change of the focus.
+            biased;
+            event = stream.next() => match event? {
+                Some(event) => self.handle(&event).await?,
+                None => return Ok(false),
+            },
+            () = sleep_until(self.due) => self.load().await?,
+        }
+        Ok(!self.to.is_closed())
+    }
+
+    async fn handle(&mut self, event: &Event) -> Result<(), Error> {
+        match event.name.as_str() {
+            "start" | "reset" => {
+                let Start { epoch } = read(&event.data)?;
+                if event.name == "reset" || self.epoch.is_some_and(|it| it != epoch) {
+                    self.forget();
+                    let _ = self.to.send(Update::Log(epoch)).await;
+                } else if self.epoch.is_none() {
+                    let _ = self.to.send(Update::Log(epoch)).await;
+                }
+                self.epoch = Some(epoch);
+            }
+            "presence" => {
+                let Presence { focused } = read(&event.data)?;
+                self.focused = focused;
+                self.changed();
+            }
+            "notification" => {
+                let notification: Notification = read(&event.data)?;
+                if is_urgent(&notification) {
+                    self.urgent.insert(notification.id);
+                }
+                self.changed();
+            }
+            _ => self.changed(),
+        }
+        // Set only now, so that an event whose handling failed is read again.
+        if event.id.is_some() {
+            self.last.clone_from(&event.id);
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.urgent.clear();
+        self.notifications.clear();
+    }
+
+    /// Loads the data soon, but at most once an interval.
+    fn changed(&mut self) {
+        let soon = Instant::now() + SETTLE;
+        self.due = self.due.min(soon.max(self.loaded + MIN_REFRESH));
+    }
+
+    async fn load(&mut self) -> Result<(), Error> {
+        let hub = Arc::clone(&self.hub);
+        let Sessions { sessions, .. } = hub.get::<Sessions>(Path::new("/sessions")).await?;
+        let Questions { questions } = hub.get::<Questions>(Path::new("/questions")).await?;
+        let preferences = hub.get(Path::new("/preferences")).await?;
+        let blocked = sessions.iter().filter_map(|it| it.last);
+        let named: BTreeSet<Seq> = questions.iter().map(|it| it.id).chain(blocked).collect();
+        self.notifications.retain(|id, _| named.contains(id));
+        for id in named {
+            if !self.notifications.contains_key(&id) {
+                let stored = self.stored(id).await?;
+                self.notifications
+                    .insert(id, stored.map(|it| it.notification));
+            }
+        }
+        let snapshot = Snapshot {
+            sessions,
+            questions,
+            notifications: self.notifications.clone(),
+            urgent: self.load_urgent().await?,
+            preferences,
+            focused: self.focused,
+            now: Timestamp::now(),
+        };
+        self.loaded = Instant::now();
+        self.due = self.loaded + MAX_REFRESH;
+        let _ = self.to.send(Update::Snapshot(Box::new(snapshot))).await;
+        Ok(())
+    }
+
+    async fn load_urgent(&mut self) -> Result<Vec<Notification>, Error> {
+        let mut open = Vec::new();
+        for id in self.urgent.clone() {
+            match self.stored(id).await?.filter(|it| !it.is_settled()) {
+                Some(stored) => open.push(stored.notification),
+                None => drop(self.urgent.remove(&id)),
+            }
+        }
+        Ok(open)
+    }
+
+    async fn stored(&self, id: Seq) -> Result<Option<Stored>, Error> {
+        match self.hub.get(Path::new("/notifications").segment(id)).await {
+            Ok(stored) => Ok(Some(stored)),
+            Err(Error::Refused(problem)) if problem.status == 404 => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether a notification is itself a reason to call the person. Questions and approvals are needs already.
+fn is_urgent(it: &Notification) -> bool {
+    let reports = [Kind::Question, Kind::Approval, Kind::Answer];
+    it.priority == Priority::Urgent && it.from.as_str() != "person" && !reports.contains(&it.kind)
+}
+
+fn read<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, Error> {
+    serde_json::from_str(data)
+        .map_err(|error| anyhow::anyhow!("cannot read the hub's event: {error}").into())
+}

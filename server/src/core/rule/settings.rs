@@ -1,0 +1,370 @@
+//! The `[[on]]` tables: how they are written, and their errors, each of which names the rule, the key and the fix.
+
+use hub_protocol::{InboxName, Kind, PhaseName, Priority};
+use regex::RegexBuilder;
+use serde::Deserialize;
+use toml::Table;
+
+use super::{Actions, Condition, NotifyAction, Rule, RuleSet, Template};
+
+/// The most rules.
+const MAX_RULES: usize = 100;
+/// The most characters of a rule's name.
+const MAX_NAME: usize = 64;
+/// The most bytes of a compiled expression, which with the length of the text bounds the time of a match.
+const MAX_REGEX: usize = 128 * 1024;
+/// The default cooldown.
+const COOLDOWN: &str = "1m";
+/// The longest time that a rule can name, in milliseconds.
+const MAX_SPAN_MS: i64 = 30 * 24 * 3600 * 1000;
+
+const PHASES: [PhaseName; 6] = [
+    PhaseName::NeedsYou,
+    PhaseName::Blocked,
+    PhaseName::YourTurn,
+    PhaseName::Working,
+    PhaseName::Done,
+    PhaseName::Gone,
+];
+
+/// The error of a rule that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("[[on]] {rule}: {reason}")]
+pub struct InvalidRule {
+    /// The rule's name in quotes, or its position.
+    rule: String,
+    reason: String,
+}
+
+/// One `[[on]]` table.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    name: String,
+    #[serde(rename = "type", default)]
+    kinds: Vec<String>,
+    #[serde(default)]
+    from: Vec<String>,
+    #[serde(default)]
+    project: Vec<String>,
+    text: Option<String>,
+    #[serde(default, alias = "state")]
+    phase: Vec<String>,
+    #[serde(rename = "for")]
+    lasting: Option<String>,
+    notify: Option<NotifySettings>,
+    forward: Option<String>,
+    run: Option<Vec<String>>,
+    escalate: Option<String>,
+    #[serde(default)]
+    mute: bool,
+    cooldown: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NotifySettings {
+    to: String,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    priority: Option<String>,
+    msg: String,
+}
+
+/// Parses the `[[on]]` tables of a configuration file, which may contain other settings.
+pub fn parse(text: &str) -> Result<RuleSet, String> {
+    let invalid = |it: toml::de::Error| one_line(&it.to_string());
+    let mut file: Table = text.parse().map_err(invalid)?;
+    match file.remove("on") {
+        Some(tables) => tables.try_into().map_err(invalid),
+        None => Ok(RuleSet::default()),
+    }
+}
+
+impl<'de> Deserialize<'de> for RuleSet {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let tables = Vec::<Table>::deserialize(deserializer)?;
+        Self::try_from(tables).map_err(serde::de::Error::custom)
+    }
+}
+
+impl TryFrom<Vec<Table>> for RuleSet {
+    type Error = InvalidRule;
+
+    fn try_from(tables: Vec<Table>) -> Result<Self, InvalidRule> {
+        let mut rules: Vec<Rule> = Vec::with_capacity(tables.len());
+        for (at, table) in (1..).zip(tables) {
+            let name = table.get("name").and_then(|it| it.as_str());
+            let label = name.map_or_else(|| format!("number {at}"), |name| format!("'{name}'"));
+            let invalid = |reason| InvalidRule {
+                rule: label.clone(),
+                reason,
+            };
+            let settings = table.try_into::<Settings>();
+            let settings = settings.map_err(|it| invalid(one_line(&it.to_string())))?;
+            let rule = settings.rule().map_err(&invalid)?;
+            if rules.iter().any(|it| it.name == rule.name) {
+                return Err(invalid(
+                    "name: two rules have it; each needs its own".into(),
+                ));
+            }
+            if at > MAX_RULES {
+                return Err(invalid(format!("there are at most {MAX_RULES} rules")));
+            }
+            rules.push(rule);
+        }
+        Ok(Self(rules))
+    }
+}
+
+impl RuleSet {
+    /// Checks that each `forward` names one of these forwards.
+    pub fn check_forwards(&self, forwards: &[&str]) -> Result<(), InvalidRule> {
+        let unknown = |rule: &&Rule| {
+            let forward = rule.actions.forward.as_deref();
+            forward.is_some_and(|name| !forwards.contains(&name))
+        };
+        let Some(rule) = self.iter().find(unknown) else {
+            return Ok(());
+        };
+        let name = rule.actions.forward.as_deref().unwrap_or_default();
+        Err(InvalidRule {
+            rule: format!("'{}'", rule.name),
+            reason: format!("forward: there is no [[forward]] with the name '{name}'"),
+        })
+    }
+}
+
+impl Settings {
+    fn rule(self) -> Result<Rule, String> {
+        let is_text = |c: char| c.is_alphanumeric() || " ._-:@+/".contains(c);
+        let long = self.name.chars().count() > MAX_NAME;
+        if self.name.trim().is_empty() || long || !self.name.chars().all(is_text) {
+            return Err(format!(
+                "name: use 1 to {MAX_NAME} letters, digits, spaces and . _ - : @ + /"
+            ));
+        }
+        self.check_combination()?;
+        let (when, then) = (self.when(), self.then());
+        let cooldown_ms = span("cooldown", self.cooldown.as_deref().unwrap_or(COOLDOWN))?;
+        Ok(Rule {
+            when,
+            then,
+            condition: self.condition()?,
+            actions: self.actions()?,
+            cooldown_ms,
+            name: self.name,
+        })
+    }
+
+    fn check_combination(&self) -> Result<(), String> {
+        let refuse = |text: &str| Err(text.to_owned());
+        let is_lasting = self.lasting.is_some();
+        let by_sender = !self.from.is_empty() || !self.project.is_empty();
+        let by_content = !self.kinds.is_empty() || self.text.is_some();
+        if is_lasting == self.phase.is_empty() {
+            return refuse("phase and for belong together: phase = [\"blocked\"], for = \"10m\"");
+        }
+        if !is_lasting && !by_sender && !by_content {
+            return refuse("say what it matches: type, from, project, text, or phase with for");
+        }
+        if is_lasting && by_content {
+            return refuse("type and text match notifications; with phase, use from and project");
+        }
+        if is_lasting && (self.mute || self.escalate.is_some() || self.forward.is_some()) {
+            return refuse(
+                "mute, forward and escalate need a notification; with phase, use notify or run",
+            );
+        }
+        if is_lasting && self.cooldown.is_some() {
+            return refuse("cooldown: leave it out; with phase, each stay fires once");
+        }
+        if self.notify.is_none()
+            && self.forward.is_none()
+            && self.run.is_none()
+            && self.escalate.is_none()
+            && !self.mute
+        {
+            return refuse("say what it does: notify, forward, run, escalate or mute");
+        }
+        Ok(())
+    }
+
+    fn condition(&self) -> Result<Condition, String> {
+        let kinds = self.kinds.iter().map(|it| it.parse::<Kind>());
+        let kinds: Result<Vec<Kind>, _> = kinds.collect();
+        let text = self.text.as_deref().map(|text| {
+            let mut builder = RegexBuilder::new(text);
+            builder
+                .size_limit(MAX_REGEX)
+                .dfa_size_limit(1 << 20)
+                .nest_limit(50);
+            builder
+                .build()
+                .map_err(|it| format!("text: {}", regex_error(&it)))
+        });
+        let phases = self.phase.iter().map(|it| phase(it));
+        let phases: Vec<PhaseName> = phases.collect::<Result<_, _>>()?;
+        let patience_ms = self
+            .lasting
+            .as_deref()
+            .map(|it| span("for", it))
+            .transpose()?;
+        if patience_ms == Some(0) {
+            return Err("for: use at least 1s".into());
+        }
+        Ok(Condition {
+            kinds: kinds.map_err(|it| format!("type: {it}"))?,
+            from: self.from.clone(),
+            projects: self.project.clone(),
+            text: text.transpose()?,
+            stay: patience_ms.map(|ms| (phases, ms)),
+        })
+    }
+
+    fn actions(&self) -> Result<Actions, String> {
+        let run = self.run.as_ref();
+        if run.is_some_and(|it| it.first().is_none_or(|program| program.trim().is_empty())) {
+            return Err(
+                "run: name a program, then its arguments: run = [\"mpv\", \"bell.ogg\"]".into(),
+            );
+        }
+        if run.is_some_and(|it| it.iter().any(|word| word.contains('\0'))) {
+            return Err("run: a program and its arguments contain no NUL".into());
+        }
+        let notify = self
+            .notify
+            .as_ref()
+            .map(NotifySettings::action)
+            .transpose()?;
+        let uses_id = notify.as_ref().is_some_and(|it| it.msg.uses("id"));
+        if self.lasting.is_some() && uses_id {
+            return Err("notify.msg: {id} needs a notification; with phase, use {session}".into());
+        }
+        let escalate = self.escalate.as_deref().map(|it| span("escalate", it));
+        Ok(Actions {
+            notify,
+            forward: self.forward.clone(),
+            run: self.run.clone(),
+            escalate_ms: escalate.transpose()?,
+            mute: self.mute,
+        })
+    }
+
+    /// Returns the condition, for people.
+    fn when(&self) -> String {
+        let list = |name: &str, values: &[String]| {
+            (!values.is_empty()).then(|| format!("{name} {}", values.join(" or ")))
+        };
+        let parts = [
+            list("type", &self.kinds),
+            list("from", &self.from),
+            list("project", &self.project),
+            self.text.as_ref().map(|it| format!("text /{it}/")),
+            list("phase", &self.phase),
+            self.lasting.as_ref().map(|it| format!("for {it}")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the actions, for people.
+    fn then(&self) -> String {
+        let parts = [
+            self.mute.then(|| "mute".to_owned()),
+            self.notify.as_ref().map(|it| format!("notify {}", it.to)),
+            self.forward.as_ref().map(|it| format!("forward to {it}")),
+            self.run.as_ref().map(|it| format!("run {}", it.join(" "))),
+            self.escalate
+                .as_ref()
+                .map(|it| format!("escalate after {it}")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl NotifySettings {
+    fn action(&self) -> Result<NotifyAction, String> {
+        let to: InboxName = self.to.parse().map_err(|it| format!("notify.to: {it}"))?;
+        let kind = self.kind.as_deref().unwrap_or("message").parse::<Kind>();
+        let kind = kind.map_err(|it| format!("notify.type: {it}"))?;
+        if matches!(
+            kind,
+            Kind::Question | Kind::Approval | Kind::Answer | Kind::Ended
+        ) {
+            let text = "notify.type: a rule can send complete, waiting, testing, error, progress or message";
+            return Err(text.into());
+        }
+        let priority = self
+            .priority
+            .as_deref()
+            .unwrap_or("normal")
+            .parse::<Priority>();
+        if self.msg.trim().is_empty() || self.msg.contains('\0') || self.msg.len() > 4000 {
+            return Err("notify.msg: use 1 to 4000 bytes of text without NUL".into());
+        }
+        let unknown = |name| {
+            format!(
+                "notify.msg: unknown placeholder '{{{name}}}' (use {{from}}, {{msg}}, {{session}}, {{project}} or {{id}})"
+            )
+        };
+        Ok(NotifyAction {
+            to,
+            kind,
+            priority: priority.map_err(|it| format!("notify.priority: {it}"))?,
+            msg: Template::new(self.msg.clone()).map_err(unknown)?,
+        })
+    }
+}
+
+fn phase(text: &str) -> Result<PhaseName, String> {
+    let wanted = text.replace([' ', '-'], "_");
+    let known = PHASES.into_iter().find(|it| it.as_str() == wanted);
+    let names = || PHASES.map(PhaseName::as_str).join(", ");
+    known.ok_or_else(|| {
+        format!(
+            "phase: unknown phase '{text}' (expected one of: {})",
+            names()
+        )
+    })
+}
+
+/// Parses a time such as `90s`, `10m`, `2h` or `7d`, in milliseconds.
+fn span(key: &str, text: &str) -> Result<i64, String> {
+    let unit = |unit| match unit {
+        's' => Some(1000),
+        'm' => Some(60_000),
+        'h' => Some(3_600_000),
+        'd' => Some(86_400_000),
+        _ => None,
+    };
+    let parsed = text.char_indices().next_back().and_then(|(at, last)| {
+        let digits = &text[..at];
+        let is_number = !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit());
+        let number: i64 = digits.parse().ok().filter(|_| is_number)?;
+        number
+            .checked_mul(unit(last)?)
+            .filter(|ms| *ms <= MAX_SPAN_MS)
+    });
+    parsed.ok_or_else(|| {
+        format!("{key}: invalid duration '{text}': use 90s, 10m, 2h or 7d, at most 30d")
+    })
+}
+
+/// The reason in one line, without the drawing of the expression.
+fn regex_error(error: &regex::Error) -> String {
+    match error {
+        regex::Error::CompiledTooBig(_) => {
+            "the expression is too large; use fewer or smaller repetitions".into()
+        }
+        other => {
+            let text = other.to_string();
+            let reason = text.lines().next_back().unwrap_or_default();
+            let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+            format!("not a regular expression: {reason}; \\ in TOML needs '…' around the text")
+        }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.trim_end().replace('\n', " ")
+}

@@ -1,0 +1,70 @@
+use super::*;
+
+#[test]
+fn a_star_in_a_pattern_means_any_characters() {
+    for (pattern, text) in [
+        ("*", ""),
+        ("*", "x"),
+        ("ci", "ci"),
+        ("ci*", "ci"),
+        ("ci*", "ci-7"),
+        ("*bot", "a-bot"),
+        ("a*c*e", "abcde"),
+        ("a*b*b", "abb"),
+        ("**", "x"),
+    ] {
+        assert!(is_like(pattern, text), "{pattern} {text}");
+    }
+    for (pattern, text) in [
+        ("", "x"),
+        ("ci", "ci7"),
+        ("a*a", "a"),
+        ("a*b*b", "ab"),
+        ("x*", "ax"),
+    ] {
+        assert!(!is_like(pattern, text), "{pattern} {text}");
+    }
+}
+
+#[test]
+fn an_expression_that_makes_others_hang_ends_soon() {
+    let msg = "a".repeat(64 * 1024);
+    let (project, kind) = (ProjectName::default(), Kind::Message);
+    let subject = Subject {
+        project: &project,
+        from: "w1",
+        name: None,
+        kind,
+        msg: &msg,
+    };
+    for text in ["(a*)*b", "(a|aa)+$x", "(.*)(.*)(.*)[bc]", "(a?){60}a{60}b"] {
+        let config = format!("[[on]]\nname = 'n'\ntext = '{text}'\nmute = true\n");
+        let rules = parse(&config).unwrap();
+        let began = std::time::Instant::now();
+        assert!(!rules.iter().any(|rule| rule.matches(&subject)));
+        assert!(
+            began.elapsed().as_secs() < 1,
+            "{text}: {:?}",
+            began.elapsed()
+        );
+    }
+}
+
+#[test]
+fn a_text_is_matched_up_to_its_limit() {
+    let rules = parse("[[on]]\nname = 'n'\ntext = 'x'\nmute = true\n").unwrap();
+    let matches = |msg: String| {
+        let project = ProjectName::default();
+        let kind = Kind::Message;
+        let it = Subject {
+            project: &project,
+            from: "w1",
+            name: None,
+            kind,
+            msg: &msg,
+        };
+        rules.iter().any(|rule| rule.matches(&it))
+    };
+    assert!(matches("ä".repeat(MAX_TEXT / 2 - 1) + "x"));
+    assert!(!matches("ä".repeat(MAX_TEXT / 2) + "x"));
+}

@@ -1,0 +1,125 @@
+//! Whether a notification to the person raises an alert. The dashboards decide it by the same rules
+//! (`web/core/alerts.js`, `mutes.js`, `quiet-hours.js`).
+
+use hub_protocol::{
+    Alert, Kind, Mute, Preferences, Priority, ProjectName, Quiet, Reason, Timestamp,
+};
+use jiff::tz::TimeZone;
+
+use super::pending::Explained;
+use crate::core::time::Now;
+use crate::fold::Item;
+
+/// The reason of an item that is pending for the person and not read yet.
+pub(super) fn alert(
+    preferences: &Preferences,
+    project: &ProjectName,
+    item: &Item,
+    has_dashboard: bool,
+    now: Now,
+) -> Explained {
+    let is_urgent = item.priority == Priority::Urgent;
+    let mutes = preferences.mutes.iter().filter(|_| !is_urgent);
+    let mute = mutes
+        .clone()
+        .find(|it| applies(it, project, item, now.wall));
+    if let Some(mute) = mute {
+        return muted(mute);
+    }
+    let quiet = preferences.quiet.as_ref().filter(|_| !is_urgent);
+    if let Some(quiet) = quiet.filter(|it| is_quiet(it, now.wall)) {
+        let Quiet { from, to, zone } = quiet;
+        let (from, to) = (String::from(*from), String::from(*to));
+        let text = format!("quiet hours, from {from} to {to} ({})", zone.as_str());
+        return Explained::new(Reason::QuietHours, text);
+    }
+    let state = match item.kind {
+        Kind::Question | Kind::Approval => Some(Alert::NeedsYou),
+        Kind::Error => Some(Alert::Blocked),
+        Kind::Complete | Kind::Waiting | Kind::Testing => Some(Alert::YourTurn),
+        _ => None,
+    };
+    let chosen = match state {
+        _ if is_urgent => !preferences.notify.is_empty(),
+        Some(state) => preferences.notify.contains(&state),
+        None => false,
+    };
+    if !chosen {
+        let text = format!(
+            "the dashboard shows it, but the settings raise no alert for type {}",
+            item.kind.as_str()
+        );
+        return Explained::new(Reason::NoAlert, text);
+    }
+    if !has_dashboard {
+        let text = "no dashboard is open to alert the person: run hubctl dashboard";
+        return Explained::new(Reason::NoTransport, text);
+    }
+    Explained::new(
+        Reason::AwaitsPerson,
+        "the person has been alerted and has not read it",
+    )
+}
+
+fn applies(mute: &Mute, project: &ProjectName, item: &Item, now: Timestamp) -> bool {
+    let session = mute.session.as_ref();
+    mute.project == *project
+        && session.is_none_or(|it| *it == item.from)
+        && mute.until.is_none_or(|until| now < until)
+}
+
+fn muted(mute: &Mute) -> Explained {
+    let who = mute.session.as_ref().map_or_else(
+        || format!("project {}", mute.project),
+        |it| format!("sender {it}"),
+    );
+    match mute.until {
+        Some(until) => {
+            let text = format!("the person has snoozed {who} until {until}");
+            Explained::new(Reason::Snoozed, text).until(until)
+        }
+        None => Explained::new(Reason::Muted, format!("the person has muted {who}")),
+    }
+}
+
+/// Whether the quiet hours apply now, from `from` to `to` in the zone's local time. An unknown zone silences nothing.
+fn is_quiet(quiet: &Quiet, now: Timestamp) -> bool {
+    let zone = TimeZone::get(quiet.zone.as_str());
+    let at = jiff::Timestamp::from_millisecond(now.as_millis());
+    let (Ok(zone), Ok(at)) = (zone, at) else {
+        return false;
+    };
+    let local = at.to_zoned(zone).time();
+    let at = format!("{:02}:{:02}", local.hour(), local.minute());
+    let (from, to) = (String::from(quiet.from), String::from(quiet.to));
+    if from <= to {
+        from <= at && at < to
+    } else {
+        from <= at || at < to
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quiet_hours_may_last_past_midnight_and_follow_the_zone() {
+        let quiet = |from: &str, to: &str| Quiet {
+            from: from.parse().unwrap(),
+            to: to.parse().unwrap(),
+            zone: "Europe/Berlin".parse().unwrap(),
+        };
+        for (from, to, at, expected) in [
+            ("22:00", "07:00", "2026-11-24T20:59:00Z", false),
+            ("22:00", "07:00", "2026-11-24T21:00:00Z", true),
+            ("22:00", "07:00", "2026-11-25T05:59:00Z", true),
+            ("22:00", "07:00", "2026-11-25T06:00:00Z", false),
+            ("09:00", "10:00", "2026-07-01T07:30:00Z", true),
+            ("09:00", "10:00", "2026-11-24T07:30:00Z", false),
+        ] {
+            let at = at.parse().unwrap();
+            assert_eq!(is_quiet(&quiet(from, to), at), expected, "{at}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Rules: what a firing records, and what it makes.
+
+use hubd::core::command::RuleCommand;
+use hubd::core::record::{RuleAction, RuleFired, RuleNote, RuleNoted};
+use hubd::core::rule;
+
+use super::*;
+
+/// A fold with these rules.
+fn with_rules(rules: &str) -> Hub {
+    let mut hub = Hub::new();
+    hub.rules = rule::parse(rules).unwrap();
+    hub
+}
+
+fn firings(records: &[Record]) -> Vec<&RuleFired> {
+    let fired = |record| match record {
+        &Record::RuleFired(ref it) => Some(it),
+        _ => None,
+    };
+    records.iter().filter_map(fired).collect()
+}
+
+const ALL: &str = "[[on]]\nname = 'all'\ntype = ['error']\nmute = true\nescalate = '1m'\nrun = ['true']\nnotify = { to = 'person', msg = '{from} {id}' }\n";
+
+#[test]
+fn a_firing_is_in_the_commit_of_its_notification_with_all_that_it_does() {
+    let mut hub = with_rules(ALL);
+    let records = hub.post(said("w1", Kind::Error));
+    let [fired] = firings(&records)[..] else {
+        panic!("{records:?}");
+    };
+    use RuleAction::{Escalate, Mute, Notify, Run};
+    assert_eq!(fired.actions, [Mute, Notify, Run, Escalate]);
+    assert_eq!((fired.notification, fired.made), (Some(1), Some(2)));
+    assert_eq!(hub.reached(), ["person!", "primary"]);
+    assert!(hub.json(2).contains(r#""msg":"w1 1""#), "{}", hub.json(2));
+    assert_eq!(hub.due(), after(MINUTE));
+    hub.restart();
+    // A mute has no cooldown; everything else has.
+    let records = hub.post(said("w1", Kind::Error));
+    assert_eq!(firings(&records)[0].actions, [Mute]);
+    assert_eq!(hub.state.rule_tally("all").unwrap().fired, 2);
+}
+
+#[test]
+fn a_repeated_request_fires_once() {
+    let mut hub = with_rules(ALL);
+    let drafts = vec![said("w1", Kind::Error)];
+    let command = Command::Notify {
+        drafts,
+        once: Some(once("k", "d")),
+    };
+    hub.run(&command);
+    let again = hub
+        .state
+        .decide(&command, hub.now, &|_, _, _| false, &hub.rules);
+    assert_eq!(again, Ok(Decision::Repeat(vec![1])));
+}
+
+#[test]
+fn an_escalation_is_settled_by_reading_or_by_the_persons_mark() {
+    let rule = "[[on]]\nname = 'e'\ntype = ['error']\nescalate = '1m'\n";
+    for how in ["read", "seen", "not"] {
+        let mut hub = with_rules(rule);
+        let id = hub.say(said("w1", Kind::Error));
+        match how {
+            "read" => drop(hub.ack("primary", &[id])),
+            "seen" => drop(hub.run(&Command::Seen {
+                ids: vec![id],
+                ranges: vec![],
+                seen: true,
+            })),
+            _ => {}
+        }
+        hub.pass(MINUTE);
+        let records = hub.run(&Command::Tick);
+        let made = records.iter().filter(|it| it.is_notification()).count();
+        assert_eq!(made, usize::from(how == "not"), "{how}");
+        assert_eq!(hub.reached().contains(&"person!".to_owned()), how == "not");
+        assert_eq!(hub.run(&Command::Tick), []);
+    }
+}
+
+#[test]
+fn a_stay_fires_once_and_its_program_starts_once() {
+    let mut hub =
+        with_rules("[[on]]\nname = 's'\nphase = ['blocked']\nfor = '1m'\nrun = ['true']\n");
+    let lasted = |since| {
+        let (rule, project, session) = ("s".into(), project(), name("w1"));
+        let phase = hub_protocol::PhaseName::Blocked;
+        Command::Rule(RuleCommand::Lasted {
+            rule,
+            project,
+            session,
+            phase,
+            since,
+        })
+    };
+    assert_eq!(firings(&hub.run(&lasted(noon()))).len(), 1);
+    hub.restart();
+    assert_eq!(hub.run(&lasted(noon())), []);
+    assert_eq!(hub.run(&lasted(noon().plus_millis(-1))), []);
+    assert_eq!(firings(&hub.run(&lasted(noon().plus_millis(1)))).len(), 1);
+    let start = Command::Rule(RuleCommand::Start(1));
+    assert_eq!(hub.run(&start).len(), 1);
+    assert_eq!(hub.ask(&start), Err(Refusal::UnknownId(1)));
+    assert_eq!(hub.state.open_runs().count(), 1);
+}
+
+#[test]
+fn the_records_of_rules_have_the_bytes_of_format_1() {
+    let fired = Record::RuleFired(RuleFired {
+        rule: "r".into(),
+        project: project(),
+        session: name("w1"),
+        notification: Some(7),
+        stay: None,
+        actions: vec![RuleAction::Notify, RuleAction::Escalate],
+        forward: None,
+        made: Some(8),
+        quiet_until: after(MINUTE),
+        escalate: Some((noon(), "x".into())),
+        at: noon(),
+    });
+    let payload = r#"{"rule":"r","project":"default","session":"w1","notification":7,"actions":["notify","escalate"],"made":8,"quiet_until":"2026-11-21T12:01:00.000Z","escalate":["2026-11-21T12:00:00.000Z","x"],"at":"2026-11-21T12:00:00.000Z"}"#;
+    assert_eq!(fired.encode(), (97, payload.into()));
+    assert_eq!(Record::decode(97, &payload.into()).unwrap(), fired);
+    let note = RuleNote::Escalated {
+        firing: 9,
+        notification: 7,
+        made: None,
+    };
+    let noted = Record::RuleNoted(RuleNoted {
+        rule: "r".into(),
+        note,
+        at: noon(),
+    });
+    let payload = r#"{"rule":"r","what":"escalated","firing":9,"notification":7,"at":"2026-11-21T12:00:00.000Z"}"#;
+    assert_eq!(noted.encode(), (98, payload.into()));
+    assert_eq!(Record::decode(98, &payload.into()).unwrap(), noted);
+}
