@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::Path as FilePath;
 
+use hub_protocol::ByPost;
 use reqwest::Response;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,6 +13,7 @@ use crate::error::Error;
 use crate::hub::sse::{Event, EventParser, chunk};
 use crate::hub::{Hub, PATIENCE, Path, Request, json, parse};
 use crate::identity::Context;
+use crate::identity::sender::by;
 use crate::settings::{Address, HubLocation};
 
 /// The hub that the flags and the environment name.
@@ -55,6 +57,11 @@ impl Connection {
             }
         }
         flags
+    }
+
+    /// The agent session that this process belongs to, else the person.
+    pub async fn by(&self) -> Result<ByPost, Error> {
+        by(&self.context).await
     }
 
     /// `GET path`.

@@ -22,6 +22,7 @@ pub(crate) mod look;
 pub(crate) mod mcp;
 pub(crate) mod notify;
 pub(crate) mod primary;
+mod program;
 pub(crate) mod questions;
 pub(crate) mod reset;
 pub(crate) mod rules;
@@ -66,6 +67,8 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Listen(args) => Box::pin(listen::run(args, &context()?)).await,
         Command::Unlisten(args) => Box::pin(unlisten::run(args, &context()?)).await,
         Command::Expect(args) => Box::pin(expect::run(args, &context()?)).await,
+        Command::Top(args) => program::run("hub-top", args, &cli.location),
+        Command::Desktop(args) => program::run("hub-desktop", args, &cli.location),
         Command::Dashboard(args) => Box::pin(dashboard::run(args, &context()?)).await,
         Command::Doctor(args) => Box::pin(doctor::run(args, &context()?)).await,
         Command::WakeTest(args) => Box::pin(wake_test::run(args, &context()?)).await,

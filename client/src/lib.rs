@@ -1,7 +1,7 @@
 //! `hubctl`: publishes notifications to the hub, and waits for those of others.
 //!
 //! It is a library for its program, for the program that writes the manual pages and the completions, and for the
-//! programs beside it, such as `hub-desktop`.
+//! programs beside it, such as `hub-top`.
 
 mod api;
 mod arguments;
@@ -29,6 +29,7 @@ pub use crate::commands::service::{packaged_units, unit_word};
 pub use crate::error::Error;
 pub use crate::hub::Path;
 pub use crate::hub::sse::Event;
+pub use crate::output::age::age;
 pub use crate::settings::HubLocation;
 
 use crate::commands::cli::{Cli, is_hook};

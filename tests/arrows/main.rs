@@ -8,7 +8,13 @@ mod source;
 use map::Map;
 use source::{Import, imports, rust_types};
 
-const CRATES: [&str; 4] = ["protocol", "server", "client", "client/desktop"];
+const CRATES: [&str; 5] = [
+    "protocol",
+    "server",
+    "client",
+    "client/desktop",
+    "client/top",
+];
 
 /// The repository's top directory.
 fn top() -> &'static std::path::Path {

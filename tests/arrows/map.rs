@@ -6,7 +6,13 @@ use std::fs;
 use super::{Arrows, top};
 
 /// The folders whose entries are modules, each of which needs a row.
-pub(crate) const FOLDERS: [&str; 4] = ["server/src", "client/src", "client/desktop/src", "web"];
+pub(crate) const FOLDERS: [&str; 5] = [
+    "server/src",
+    "client/src",
+    "client/desktop/src",
+    "client/top/src",
+    "web",
+];
 
 /// Entries of these folders that are no modules: they use any of them, or contain no code.
 const ROOTS: [&str; 12] = [

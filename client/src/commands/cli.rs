@@ -6,9 +6,9 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
     ack, answer, ask, claim, clear, completions, config, dashboard, doctor, down, expect, history,
-    hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, questions, reset,
-    rules, run, seen, service, sessions, stats, status, stream, trace, tunnel, unlisten, up, wait,
-    wake_test, watch, why, withdraw,
+    hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, program, questions,
+    reset, rules, run, seen, service, sessions, stats, status, stream, trace, tunnel, unlisten, up,
+    wait, wake_test, watch, why, withdraw,
 };
 use crate::settings::HubLocation;
 
@@ -127,6 +127,10 @@ pub(crate) enum Command {
     Inboxes(inboxes::InboxesArgs),
     /// Show whether the hub runs and waiters are connected
     Status(status::StatusArgs),
+    /// Show who needs you, live in the terminal, and answer there (hub-top)
+    Top(program::ProgramArgs),
+    /// Show who needs you as notifications of the desktop (hub-desktop)
+    Desktop(program::ProgramArgs),
     /// Open the dashboard in a browser, signed in
     Dashboard(dashboard::DashboardArgs),
     /// Check the setup, and print how to fix each problem

@@ -3,7 +3,7 @@
 use hub_protocol::Timestamp;
 
 /// Returns how long before `now` the time `at` was, in whole units.
-pub(crate) fn age(at: Timestamp, now: Timestamp) -> String {
+pub fn age(at: Timestamp, now: Timestamp) -> String {
     match (now.as_millis() - at.as_millis()).max(0) / 1000 {
         seconds @ ..60 => format!("{seconds} s"),
         seconds @ 60..3600 => format!("{} min", seconds / 60),

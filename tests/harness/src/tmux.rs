@@ -117,6 +117,13 @@ impl Pane {
         self.tmux("capture-pane -p -J -t", &[&self.id])
     }
 
+    /// Gives the terminal another size.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let size = [self.id.as_str(), "-x", &columns, "-y", &rows];
+        self.tmux("resize-window -t", &size);
+    }
+
     /// Waits until `shown` accepts the terminal's content; panics with the content.
     pub fn until(&self, what: &str, mut shown: impl FnMut(&str) -> bool) {
         let seen = within(PATIENCE, || shown(&self.text()).then_some(()));

@@ -1,0 +1,253 @@
+//! The state of the program: what is selected, typed and held back. Keys and the hub's news change it; it draws nothing
+//! and sends nothing.
+
+use std::collections::{HashMap, HashSet};
+
+use hub_protocol::{Notification, ProjectName, Question, Seq, Session, Timestamp};
+use ratatui::crossterm::event::KeyEvent;
+
+use crate::details::{Details, Known};
+use crate::draft::Draft;
+use crate::input::Input;
+use crate::outbox::{Held, Outbox};
+use crate::rows::{Row, rows};
+use crate::store::Store;
+
+mod press;
+mod update;
+
+pub(crate) use self::update::Update;
+
+/// For this time after another row took the place of the selected one, a decision was probably meant for that one; in
+/// ms.
+const MISPRESS: i64 = 500;
+/// How long a row must be selected before its thread is requested, in ms.
+const REST: i64 = 200;
+
+/// A request to the hub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Request {
+    Answer {
+        id: Seq,
+        answer: String,
+    },
+    Mark {
+        ids: Vec<Seq>,
+        seen: bool,
+    },
+    Message {
+        to: String,
+        project: ProjectName,
+        msg: String,
+        reply_to: Option<Seq>,
+    },
+    Go {
+        id: String,
+        project: ProjectName,
+    },
+    Thread(Seq),
+}
+
+/// The receiver of keys.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) enum Mode {
+    #[default]
+    List,
+    Input(Input),
+    Help,
+}
+
+/// The connection to the hub.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) enum Link {
+    #[default]
+    Connecting,
+    Live,
+    /// Why the hub is away, and when it is tried again, by this machine's clock.
+    Away(String, Timestamp),
+}
+
+/// The whole state.
+#[derive(Debug, Default)]
+pub(crate) struct App {
+    pub(crate) store: Store,
+    pub(crate) mode: Mode,
+    pub(crate) link: Link,
+    /// One line about the last key or request.
+    pub(crate) note: String,
+    /// The first line of the details that is shown.
+    pub(crate) scroll: usize,
+    /// Whether the details take the whole screen.
+    pub(crate) zoomed: bool,
+    pub(crate) quit: bool,
+    outbox: Outbox,
+    drafts: HashMap<Seq, Draft>,
+    threads: HashMap<Seq, Vec<Notification>>,
+    /// The threads that were requested.
+    asked: HashSet<Seq>,
+    selected: Option<String>,
+    /// The position of the selected row among those that can be selected.
+    position: usize,
+    /// Since when the row is selected, and whether the person selected it.
+    selected_at: (Timestamp, bool),
+    /// The last marks that can be undone.
+    marked: Option<Vec<Seq>>,
+}
+
+/// The selected row, on which a key acts.
+#[derive(Debug)]
+struct Target {
+    question: Option<Question>,
+    session: Option<Session>,
+    notification: Option<Seq>,
+}
+
+impl App {
+    /// The rows and the index of the selected one, at `now` of the hub's clock.
+    pub(crate) fn rows(&self, now: Timestamp) -> (Vec<Row<'_>>, Option<usize>) {
+        let rows = rows(&self.store, now);
+        let selected = rows
+            .iter()
+            .position(|it| it.key().is_some() && it.key() == self.selected);
+        (rows, selected)
+    }
+
+    /// The answer to a question that is held back.
+    pub(crate) fn held(&self, id: Seq) -> Option<&Held> {
+        self.outbox.held(id)
+    }
+
+    /// The details of the selected row.
+    pub(crate) fn details(&self, now: Timestamp) -> Details {
+        let (rows, selected) = self.rows(now);
+        let Some(row) = selected.and_then(|at| rows.get(at)) else {
+            return Details::default();
+        };
+        let id = row.notification();
+        let known = Known {
+            thread: id
+                .and_then(|id| self.threads.get(&id))
+                .map_or(&[], Vec::as_slice),
+            draft: id.and_then(|id| self.drafts.get(&id)),
+            outbox: &self.outbox,
+            now,
+        };
+        match row {
+            Row::Need(need) => Details::of_need(need, &known),
+            Row::Session(row) => Details::of_session(row.session, &known),
+            Row::Title(..) => Details::default(),
+        }
+    }
+
+    /// Applies a key, and returns the requests that it causes.
+    pub(crate) fn press(&mut self, key: KeyEvent, now: Timestamp) -> Vec<Request> {
+        self.note.clear();
+        let requests = match std::mem::take(&mut self.mode) {
+            Mode::Input(input) => self.type_in(input, key, now),
+            Mode::Help => Vec::new(),
+            Mode::List => self.act(key, now),
+        };
+        self.keep_selection(now);
+        requests
+    }
+
+    /// Inserts a pasted text. Outside of an input line it is ignored: its letters are no keys.
+    pub(crate) fn paste(&mut self, text: &str) {
+        if let Mode::Input(input) = &mut self.mode {
+            input.insert(text);
+        }
+    }
+
+    /// Returns the requests that are due at `now` of the hub's clock.
+    pub(crate) fn tick(&mut self, now: Timestamp) -> Vec<Request> {
+        self.keep_selection(now);
+        let due = self.outbox.due(now);
+        let mut requests = sent(due);
+        let (rows, selected) = self.rows(now);
+        let rests = now.as_millis() - self.selected_at.0.as_millis() >= REST;
+        let wanted = selected
+            .filter(|_| rests)
+            .and_then(|at| rows[at].notification());
+        if let Some(id) = wanted.filter(|id| self.link == Link::Live && self.asked.insert(*id)) {
+            requests.push(Request::Thread(id));
+        }
+        requests
+    }
+
+    /// Returns the held answers, to be sent before the program ends.
+    pub(crate) fn flush(&mut self) -> Vec<Request> {
+        sent(self.outbox.flush())
+    }
+
+    /// Selects another row if the selected one is gone: the one at its place, a need if there is any. A session that was
+    /// selected only because there was no need gives way to the first need.
+    fn keep_selection(&mut self, now: Timestamp) {
+        let keys = self.keys(now);
+        let needs = keys.iter().filter(|it| !is_of_session(it)).count();
+        let on_session = self.selected.as_deref().is_none_or(is_of_session);
+        let gives_way = on_session && needs > 0 && !self.selected_at.1;
+        let found = keys
+            .iter()
+            .position(|it| Some(it) == self.selected.as_ref());
+        if let Some(at) = found.filter(|_| !gives_way) {
+            self.position = at;
+            return;
+        }
+        let last = match needs {
+            0 => keys.len().saturating_sub(1),
+            _ if gives_way => 0,
+            _ if on_session => keys.len() - 1,
+            needs => needs - 1,
+        };
+        self.position = self.position.min(last);
+        self.selected = keys.into_iter().nth(self.position);
+        self.selected_at = (now, false);
+        self.scroll = 0;
+    }
+
+    fn keys(&self, now: Timestamp) -> Vec<String> {
+        let rows = rows(&self.store, now);
+        rows.iter().filter_map(Row::key).collect()
+    }
+
+    fn select(&mut self, key: Option<String>, now: Timestamp) {
+        if key.is_some() && key != self.selected {
+            self.selected = key;
+            self.selected_at = (now, true);
+            self.scroll = 0;
+        }
+    }
+
+    /// Selects the row `by` rows below the selected one.
+    fn move_by(&mut self, by: isize, now: Timestamp) {
+        let keys = self.keys(now);
+        let last = keys.len().saturating_sub(1);
+        let at = self.position.saturating_add_signed(by).min(last);
+        self.select(keys.into_iter().nth(at), now);
+    }
+
+    fn target(&self, now: Timestamp) -> Option<Target> {
+        let (rows, selected) = self.rows(now);
+        let row = rows.get(selected?)?;
+        Some(Target {
+            question: row.question().cloned(),
+            session: row.session().cloned(),
+            notification: row.notification(),
+        })
+    }
+}
+
+/// Whether a key names a session on the board.
+fn is_of_session(key: &str) -> bool {
+    key.starts_with("session ")
+}
+
+fn sent(held: Vec<Held>) -> Vec<Request> {
+    let answers = held.into_iter();
+    answers
+        .map(|Held { id, answer, .. }| Request::Answer { id, answer })
+        .collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

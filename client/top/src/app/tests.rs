@@ -1,0 +1,207 @@
+use ratatui::crossterm::event::{KeyCode, KeyModifiers};
+
+use super::*;
+use crate::store::fixture::{at, store};
+
+/// The state after the first view has rested on the screen for a second.
+pub(crate) fn app() -> App {
+    let store = store();
+    let mut app = App {
+        store,
+        link: Link::Live,
+        ..App::default()
+    };
+    app.tick(at(99));
+    app
+}
+
+/// Presses the keys of a text, in which a line feed is Enter.
+fn press(app: &mut App, keys: &str, now: Timestamp) -> Vec<Request> {
+    let codes = keys.chars().map(|c| match c {
+        '\n' => KeyCode::Enter,
+        '\u{1b}' => KeyCode::Esc,
+        c => KeyCode::Char(c),
+    });
+    let events = codes.map(|code| KeyEvent::new(code, KeyModifiers::NONE));
+    events.flat_map(|it| app.press(it, now)).collect()
+}
+
+/// The answers that are sent at `now`, as `ID answer`.
+fn answers(app: &mut App, now: Timestamp) -> Vec<String> {
+    let requests = app.tick(now).into_iter();
+    let answers = requests.filter_map(|it| match it {
+        Request::Answer { id, answer } => Some(format!("{id} {answer}")),
+        _ => None,
+    });
+    answers.collect()
+}
+
+fn refreshed(app: &App, without: Seq) -> Update {
+    let questions = app.store.questions.iter();
+    let questions = questions.filter(|it| it.id != without).cloned().collect();
+    Update::Refreshed(app.store.sessions.clone(), questions)
+}
+
+#[test]
+fn an_option_is_chosen_by_its_digit_and_sent_after_five_seconds() {
+    let mut app = app();
+    assert_eq!(press(&mut app, "92", at(100)), []);
+    assert_eq!(answers(&mut app, at(104)), [""; 0]);
+    assert_eq!(answers(&mut app, at(105)), ["10 sqlite"]);
+}
+
+#[test]
+fn an_answer_that_is_undone_is_not_sent() {
+    let mut app = app();
+    press(&mut app, "1u", at(100));
+    assert_eq!(app.note, "Not sent: postgres");
+    assert_eq!(answers(&mut app, at(200)), [""; 0]);
+}
+
+#[test]
+fn a_permission_is_approved_or_denied_with_a_reason() {
+    let mut app = app();
+    press(&mut app, "jjad", at(100));
+    assert_eq!(answers(&mut app, at(105)), ["25 allow"]);
+    app.apply(Update::Answered(25, Err("refused".into())), at(105));
+    press(&mut app, "dnot on main\n", at(106));
+    let sent = Request::Answer {
+        id: 25,
+        answer: "deny: not on main".into(),
+    };
+    assert_eq!(press(&mut app, "\n", at(107)), [sent]);
+    app.apply(Update::Answered(25, Err("refused".into())), at(107));
+    press(&mut app, "d\n", at(108));
+    assert_eq!(answers(&mut app, at(113)), ["25 deny"]);
+    app.apply(Update::Answered(25, Err("refused".into())), at(113));
+    press(&mut app, "A", at(114));
+    assert_eq!(answers(&mut app, at(119)), ["25 allow always"]);
+}
+
+#[test]
+fn a_key_that_fits_no_question_answers_nothing() {
+    let mut app = app();
+    press(&mut app, "aAd", at(100));
+    press(&mut app, "jjjjj1a2", at(100));
+    assert_eq!(answers(&mut app, at(200)), [""; 0]);
+}
+
+#[test]
+fn a_decision_just_after_the_list_moved_is_ignored() {
+    let mut app = app();
+    press(&mut app, "jjj", at(100));
+    press(&mut app, "k", at(100));
+    let update = refreshed(&app, 25);
+    app.apply(update, at(110));
+    let soon = at(110).plus_millis(MISPRESS - 1);
+    press(&mut app, "s", soon);
+    assert_eq!(app.note, "The list has just moved: press the key again");
+    assert_eq!(
+        press(&mut app, "s", at(111)),
+        [Request::Mark {
+            ids: vec![78],
+            seen: true
+        }]
+    );
+    assert_eq!(
+        press(&mut app, "u", at(111)),
+        [Request::Mark {
+            ids: vec![78],
+            seen: false
+        }]
+    );
+}
+
+#[test]
+fn the_selection_stays_on_its_row_when_rows_come_and_go() {
+    let mut app = app();
+    press(&mut app, "jj", at(100));
+    let update = refreshed(&app, 10);
+    app.apply(update, at(101));
+    press(&mut app, "a", at(101));
+    assert_eq!(answers(&mut app, at(106)), ["25 allow"]);
+}
+
+#[test]
+fn the_first_need_is_selected_once_there_is_one() {
+    let mut app = app();
+    let store = std::mem::take(&mut app.store);
+    app.tick(at(100));
+    app.store.sessions = vec![crate::store::fixture::session("w1", "working", 1)];
+    app.tick(at(101));
+    app.store = store;
+    app.tick(at(102));
+    press(&mut app, "2", at(103));
+    assert_eq!(answers(&mut app, at(108)), ["10 sqlite"]);
+}
+
+#[test]
+fn the_answer_to_a_question_that_was_settled_elsewhere_is_not_sent() {
+    let mut app = app();
+    press(&mut app, "1", at(100));
+    let update = refreshed(&app, 10);
+    app.apply(update, at(101));
+    assert!(app.note.contains("settled elsewhere"), "{}", app.note);
+    assert_eq!(answers(&mut app, at(200)), [""; 0]);
+}
+
+#[test]
+fn a_message_is_a_reply_to_the_sessions_last_words() {
+    let mut app = app();
+    let message = |to: &str, reply_to| Request::Message {
+        to: to.into(),
+        project: ProjectName::default(),
+        msg: "go on".into(),
+        reply_to,
+    };
+    assert_eq!(
+        press(&mut app, "jjjrgo on\n", at(100)),
+        [message("docs", Some(78))]
+    );
+    assert_eq!(
+        press(&mut app, "krgo on\n", at(100)),
+        [message("web", None)]
+    );
+    assert_eq!(press(&mut app, "r\u{1b}r\n", at(100)), [], "no text");
+}
+
+#[test]
+fn a_text_answers_a_question_and_going_names_the_session() {
+    let mut app = app();
+    press(&mut app, "\nneither\n", at(100));
+    assert_eq!(answers(&mut app, at(105)), ["10 neither"]);
+    let go = Request::Go {
+        id: "db".into(),
+        project: ProjectName::default(),
+    };
+    assert_eq!(press(&mut app, "g", at(106)), [go]);
+}
+
+#[test]
+fn enter_on_a_session_selects_its_question() {
+    let mut app = app();
+    app.store.sessions[1].phase.question = Some(25);
+    press(&mut app, "jjjjjj\na", at(100));
+    assert_eq!(answers(&mut app, at(105)), ["25 allow"]);
+}
+
+#[test]
+fn a_pasted_text_is_no_keys() {
+    let mut app = app();
+    app.paste("2\n2");
+    assert_eq!(answers(&mut app, at(200)), [""; 0]);
+    press(&mut app, "\n", at(200));
+    app.paste("a\nb");
+    press(&mut app, "\n", at(200));
+    assert_eq!(answers(&mut app, at(205)), ["10 a\nb"]);
+}
+
+#[test]
+fn a_thread_is_requested_once_the_selection_rests() {
+    let mut app = app();
+    assert_eq!(app.tick(at(100)), [Request::Thread(10)]);
+    assert_eq!(app.tick(at(101)), []);
+    press(&mut app, "j", at(102));
+    assert_eq!(app.tick(at(102)), []);
+    assert_eq!(app.tick(at(103)), [Request::Thread(70)]);
+}

@@ -1,0 +1,98 @@
+//! The effects of the hub's news.
+
+use hub_protocol::{AnswerDelivery, Notification, Preferences, Question, Seq, Session, Timestamp};
+
+use super::{App, Link};
+use crate::store::FirstView;
+use crate::text::line;
+
+/// News of the hub, or the result of a request.
+#[derive(Debug)]
+pub(crate) enum Update {
+    /// The hub is here; this is everything.
+    Loaded(Box<FirstView>),
+    /// All live sessions and all open questions.
+    Refreshed(Vec<Session>, Vec<Question>),
+    Arrived(Box<Notification>),
+    Preferences(Preferences),
+    /// Why the hub is away, and when it is tried again, by this machine's clock.
+    Away(String, Timestamp),
+    /// The thread of a notification.
+    Thread(Seq, Vec<Notification>),
+    /// The result of an answer: the question, or why the hub refused it.
+    Answered(Seq, Result<Box<Question>, String>),
+    /// The result of another request in words.
+    Said(String),
+}
+
+impl App {
+    /// Applies an update at `now` of this machine's clock.
+    pub(crate) fn apply(&mut self, update: Update, now: Timestamp) {
+        match update {
+            Update::Loaded(view) => {
+                self.store.load(*view, now);
+                self.link = Link::Live;
+                self.threads.clear();
+                self.asked.clear();
+                self.forget_settled();
+            }
+            Update::Refreshed(sessions, questions) => {
+                self.store.sessions = sessions;
+                self.store.questions = questions;
+                self.forget_settled();
+            }
+            Update::Arrived(notification) => {
+                if notification.reply_to.is_some() {
+                    self.threads.clear();
+                    self.asked.clear();
+                }
+                self.store.add(*notification);
+            }
+            Update::Preferences(preferences) => self.store.set_preferences(preferences),
+            Update::Away(reason, retry_at) => self.link = Link::Away(reason, retry_at),
+            Update::Thread(id, thread) => drop(self.threads.insert(id, thread)),
+            Update::Answered(id, result) => self.answered(id, result),
+            Update::Said(text) => self.note = line(&text),
+        }
+        let now = self.store.hub_time(now);
+        self.keep_selection(now);
+    }
+
+    fn answered(&mut self, id: Seq, result: Result<Box<Question>, String>) {
+        match result {
+            Ok(question) => {
+                self.outbox.sent(id, None);
+                self.drafts.remove(&id);
+                self.note = progress(&question);
+                self.store.set_question(*question);
+            }
+            Err(problem) => {
+                self.note = format!("Not answered: {}", line(&problem));
+                self.outbox.sent(id, Some(problem));
+            }
+        }
+    }
+
+    /// Drops the held answers to questions that were settled elsewhere.
+    fn forget_settled(&mut self) {
+        let store = &self.store;
+        if self.outbox.forget(|id| store.question(id).is_some()) {
+            self.note = "It was settled elsewhere: your answer was not sent".into();
+        }
+    }
+}
+
+/// How far an answer has come.
+fn progress(question: &Question) -> String {
+    let answer = line(question.answer.as_deref().unwrap_or_default());
+    let name = question
+        .from_name
+        .as_deref()
+        .unwrap_or(question.from.as_str());
+    let way = match question.delivery {
+        Some(AnswerDelivery::Terminal) => "but it waits in its own terminal",
+        Some(AnswerDelivery::Delivered | AnswerDelivery::Taken) => "the session has it",
+        _ => "the session gets it with its next turn",
+    };
+    format!("{} – {answer}: {way}", line(name))
+}

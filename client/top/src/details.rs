@@ -1,0 +1,410 @@
+//! The details of a selected row, as lines of text with a tone.
+
+use hub_protocol::{
+    AnswerDelivery, Notification, Question, QuestionState, Seq, Session, Timestamp,
+};
+use hubctl::age;
+use serde_json::Value;
+use similar::{ChangeTag, TextDiff};
+
+use crate::board::activity;
+use crate::dialog::{Dialog, dialog};
+use crate::draft::Draft;
+use crate::needs::{Need, question_text};
+use crate::outbox::Outbox;
+use crate::request::{Edit, ToolRequest, tool_request};
+use crate::text::{line, lines};
+
+/// How a line looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Plain,
+    Strong,
+    Dim,
+    Alert,
+    Added,
+    Removed,
+}
+
+/// The lines of the details.
+#[derive(Debug, Default)]
+pub(crate) struct Details(Vec<(Tone, String)>);
+
+/// The context of a row, besides the row itself.
+#[derive(Debug)]
+pub(crate) struct Known<'a> {
+    pub(crate) thread: &'a [Notification],
+    pub(crate) draft: Option<&'a Draft>,
+    pub(crate) outbox: &'a Outbox,
+    /// By the hub's clock.
+    pub(crate) now: Timestamp,
+}
+
+impl Details {
+    /// The details of a need.
+    pub(crate) fn of_need(need: &Need<'_>, known: &Known<'_>) -> Self {
+        let mut details = Self::default();
+        let head = format!(
+            "{} · {} · {} ago",
+            need.name,
+            need.kind,
+            age(need.since, known.now)
+        );
+        details.push(Tone::Strong, &head);
+        if let Some(session) = need.session {
+            details.place(session);
+        }
+        match (need.question, need.session) {
+            (Some(question), _) => details.question(question, known),
+            (None, Some(session)) => details.trouble(need, session, known),
+            (None, None) => {}
+        }
+        details.thread(need.notification(), known);
+        details
+    }
+
+    /// The details of a session.
+    pub(crate) fn of_session(session: &Session, known: &Known<'_>) -> Self {
+        let mut details = Self::default();
+        let phase = session.phase.name.as_str().replace('_', " ");
+        let since = age(session.phase.since, known.now);
+        details.push(
+            Tone::Strong,
+            &format!("{} · {phase} · {since}", session.name),
+        );
+        details.place(session);
+        let wake = match session.wake {
+            hub_protocol::Wake::Live => "a message wakes it",
+            hub_protocol::Wake::Stale => "a message waits for its next turn",
+            hub_protocol::Wake::None => "nothing can wake it",
+        };
+        let pending = session.pending;
+        details.push(Tone::Dim, &format!("{pending} pending · {wake}"));
+        details.optional(Tone::Dim, "why: ", session.unreachable.as_deref());
+        details.blank();
+        details.text(Tone::Plain, &activity(session));
+        details.thread(None, known);
+        details
+    }
+
+    /// The lines with their tones.
+    pub(crate) fn lines(&self) -> &[(Tone, String)] {
+        &self.0
+    }
+
+    fn push(&mut self, tone: Tone, text: &str) {
+        self.0.push((tone, line(text)));
+    }
+
+    fn text(&mut self, tone: Tone, text: &str) {
+        self.0.extend(lines(text).map(|it| (tone, it)));
+    }
+
+    fn optional(&mut self, tone: Tone, label: &str, text: Option<&str>) {
+        if let Some(text) = text.filter(|it| !it.is_empty()) {
+            self.push(tone, &format!("{label}{text}"));
+        }
+    }
+
+    fn blank(&mut self) {
+        self.0.push((Tone::Plain, String::new()));
+    }
+
+    /// The place of a session.
+    fn place(&mut self, session: &Session) {
+        let info = &session.info;
+        let parts = [&info.agent, &info.branch, &info.host, &info.pane];
+        let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+        self.optional(Tone::Dim, "", Some(&parts.join(" · ")));
+        self.optional(Tone::Dim, "in ", info.cwd.as_deref());
+    }
+
+    fn question(&mut self, question: &Question, known: &Known<'_>) {
+        if question.state == QuestionState::Claimed {
+            let by = question.by.as_deref().unwrap_or("another session");
+            self.push(Tone::Dim, &format!("{by} has claimed it"));
+        }
+        self.blank();
+        match dialog(question) {
+            Dialog::Permission { always } => {
+                let request = question.data.as_ref().and_then(tool_request);
+                match request {
+                    Some(request) => self.request(&request),
+                    None => self.text(Tone::Plain, question_text(question)),
+                }
+                self.blank();
+                self.push(Tone::Dim, "a approve · d deny");
+                self.optional(Tone::Dim, "A approve, and from now on: ", Some(&always));
+            }
+            Dialog::Plan { plan, edits } => {
+                let text = if plan.is_empty() {
+                    question_text(question)
+                } else {
+                    plan
+                };
+                self.text(Tone::Plain, text);
+                self.blank();
+                let more = if edits {
+                    " · A approve, and accept edits"
+                } else {
+                    ""
+                };
+                self.push(Tone::Dim, &format!("a approve · d reject{more}"));
+            }
+            Dialog::Asks(asks) => self.asks(&asks, known.draft),
+            Dialog::Form { schema } => {
+                self.text(Tone::Plain, question_text(question));
+                for (name, of) in schema {
+                    self.field(name, of);
+                }
+                self.push(Tone::Dim, "Enter fill in · d decline");
+            }
+            Dialog::Text(options) => {
+                self.text(Tone::Plain, question_text(question));
+                for (number, option) in (1..).zip(options) {
+                    self.push(Tone::Strong, &format!("{number} {option}"));
+                }
+            }
+        }
+        self.answer(question, known);
+    }
+
+    /// The way of the answer: held back, refused, or only possible elsewhere.
+    fn answer(&mut self, question: &Question, known: &Known<'_>) {
+        if let Some(held) = known.outbox.held(question.id) {
+            let text = format!("{} – will be sent · u undo · Enter send now", held.answer);
+            self.push(Tone::Alert, &text);
+        } else if known.outbox.is_sending(question.id) {
+            self.push(Tone::Alert, "Sending …");
+        } else if !is_answerable(question) {
+            let text = "It waits in its own terminal, and the hub cannot deliver an answer there · g go there";
+            self.push(Tone::Alert, text);
+            let place = question.place.clone().unwrap_or_default();
+            let parts: Vec<_> = [place.host, place.cwd, place.pane]
+                .into_iter()
+                .flatten()
+                .collect();
+            self.optional(Tone::Dim, "at ", Some(&parts.join(" · ")));
+        } else if let Some(until) = question.held_until {
+            let left = age(known.now, until);
+            self.push(
+                Tone::Dim,
+                &format!("answer here or in its terminal, {left} left"),
+            );
+        }
+        self.optional(Tone::Alert, "", known.outbox.problem(question.id));
+    }
+
+    fn request(&mut self, request: &ToolRequest) {
+        self.optional(Tone::Dim, "wants to use ", Some(&request.tool));
+        if let Some(change) = &request.change {
+            self.push(Tone::Strong, &change.path);
+            for edit in &change.edits {
+                self.edit(edit);
+            }
+        }
+        for (name, text) in &request.parts {
+            let is_command = ["", "command", "cmd"].contains(&name.as_str());
+            if !is_command {
+                self.push(Tone::Dim, &format!("{name}:"));
+            }
+            self.text(
+                if is_command {
+                    Tone::Strong
+                } else {
+                    Tone::Plain
+                },
+                text,
+            );
+        }
+    }
+
+    /// The difference of an edit by lines, with a few unchanged lines around.
+    fn edit(&mut self, Edit { before, after, all }: &Edit) {
+        if *all {
+            self.push(Tone::Dim, "in every place");
+        }
+        let diff = TextDiff::from_lines(before.as_str(), after.as_str());
+        let mut shown = 0;
+        for group in diff.grouped_ops(3) {
+            let start = group.first().map_or(0, |op| op.old_range().start);
+            if start > shown {
+                self.push(Tone::Dim, &format!("… {} unchanged lines", start - shown));
+            }
+            shown = group.last().map_or(shown, |op| op.old_range().end);
+            for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+                let (tone, sign) = match change.tag() {
+                    ChangeTag::Delete => (Tone::Removed, "- "),
+                    ChangeTag::Insert => (Tone::Added, "+ "),
+                    ChangeTag::Equal => (Tone::Plain, "  "),
+                };
+                self.text(tone, &format!("{sign}{}", change.value()));
+            }
+        }
+    }
+
+    fn asks(&mut self, asks: &[crate::dialog::Ask<'_>], draft: Option<&Draft>) {
+        let answers = draft.map_or(&[][..], Draft::answers);
+        for (at, ask) in asks.iter().enumerate() {
+            self.text(Tone::Strong, ask.question);
+            let is_current = at == answers.len();
+            for (number, (label, description)) in (1..).zip(&ask.options) {
+                let mark = if draft.is_some_and(|it| is_current && it.is_marked(number)) {
+                    "✓ "
+                } else {
+                    ""
+                };
+                let description = if description.is_empty() {
+                    String::new()
+                } else {
+                    format!(" – {description}")
+                };
+                let number = if is_current {
+                    number.to_string()
+                } else {
+                    "·".into()
+                };
+                self.push(Tone::Plain, &format!("{number} {mark}{label}{description}"));
+            }
+            self.optional(Tone::Added, "answer: ", answers.get(at).map(String::as_str));
+            if is_current && ask.many {
+                self.push(Tone::Dim, "choose any, then Enter");
+            }
+        }
+    }
+
+    fn field(&mut self, name: &str, of: &Value) {
+        let kind = of["type"].as_str().unwrap_or("text");
+        let title = of["title"].as_str().or(of["description"].as_str());
+        let title = title.map_or(String::new(), |it| format!(" – {it}"));
+        let choices = match (&of["enum"], &of["oneOf"]) {
+            (Value::Null, Value::Null) => String::new(),
+            (Value::Null, choices) | (choices, _) => format!(" {choices}"),
+        };
+        self.push(Tone::Plain, &format!("{name} ({kind}){title}{choices}"));
+    }
+
+    fn trouble(&mut self, need: &Need<'_>, session: &Session, known: &Known<'_>) {
+        self.blank();
+        let until = session.phase.until.filter(|until| *until > known.now);
+        if let Some(until) = until {
+            let left = age(known.now, until);
+            self.push(Tone::Dim, &format!("it may go on in {left}"));
+        }
+        let last = known.thread.iter().find(|it| Some(it.id) == session.last);
+        match last {
+            Some(last) => self.text(Tone::Plain, &last.msg),
+            None => self.text(Tone::Plain, &need.text),
+        }
+        self.optional(Tone::Dim, "by its ", session.evidence.as_deref());
+    }
+
+    /// The notifications of the thread, without the one that is shown already.
+    fn thread(&mut self, own: Option<Seq>, known: &Known<'_>) {
+        let others: Vec<_> = known
+            .thread
+            .iter()
+            .filter(|it| Some(it.id) != own)
+            .collect();
+        if others.is_empty() {
+            return;
+        }
+        self.blank();
+        self.push(Tone::Dim, "Thread");
+        for one in others {
+            let from = one.from_name.as_deref().unwrap_or(one.from.as_str());
+            self.push(
+                Tone::Strong,
+                &format!("{from} · {} ago", age(one.ts, known.now)),
+            );
+            self.text(Tone::Plain, &one.msg);
+        }
+    }
+}
+
+/// Whether an answer by the hub reaches the asker.
+pub(crate) fn is_answerable(question: &Question) -> bool {
+    question.deliverable && question.delivery != Some(AnswerDelivery::Terminal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::needs::needs;
+    use crate::store::fixture::{at, store};
+    use serde_json::json;
+
+    /// The details of the need with this name.
+    fn shown(store: &crate::store::Store, name: &str, outbox: &Outbox) -> Vec<String> {
+        let all = needs(store, at(100));
+        let need = all.iter().find(|it| it.name == name).unwrap();
+        let known = Known {
+            thread: &[],
+            draft: None,
+            outbox,
+            now: at(100),
+        };
+        let details = Details::of_need(need, &known);
+        details
+            .lines()
+            .iter()
+            .map(|(_, text)| text.clone())
+            .collect()
+    }
+
+    #[test]
+    fn a_permission_shows_its_whole_command_and_its_directory() {
+        let text = shown(&store(), "web", &Outbox::default());
+        let expected = [
+            "web · approve · 1 min ago",
+            "in /src/web",
+            "",
+            "wants to use Bash",
+            "git push --force",
+            "description:",
+            "Push",
+            "",
+            "a approve · d deny",
+            "A approve, and from now on: Bash",
+        ];
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn an_edit_is_shown_as_a_difference() {
+        let mut store = store();
+        let before: String = (1..=9).map(|n| format!("line {n}\n")).collect();
+        let after = before.replace("line 7\n", "line seven\u{1b}[2J\n");
+        store.questions[1].data = Some(json!({"tool_name": "Edit",
+            "tool_input": {"file_path": "/src/a.rs", "old_string": before, "new_string": after}}));
+        let text = shown(&store, "web", &Outbox::default()).join("\n");
+        let diff = "/src/a.rs\n… 3 unchanged lines\n  line 4\n  line 5\n  line 6\n- line 7\n+ line seven\\u001b[2J\n  line 8\n  line 9\n";
+        assert!(text.contains(diff), "{text}");
+    }
+
+    #[test]
+    fn options_are_numbered_and_a_held_answer_can_be_undone() {
+        let store = store();
+        let mut outbox = Outbox::default();
+        let text = shown(&store, "db", &outbox).join("\n");
+        assert!(text.contains("Which db?\n1 postgres\n2 sqlite"), "{text}");
+        outbox.hold(&store.questions[0], "sqlite".into(), at(100));
+        let text = shown(&store, "db", &outbox).join("\n");
+        assert!(text.contains("sqlite – will be sent · u undo"), "{text}");
+    }
+
+    #[test]
+    fn a_question_that_the_hub_cannot_answer_names_its_terminal() {
+        let mut store = store();
+        store.questions[0].deliverable = false;
+        store.questions[0].place = Some(hub_protocol::Place {
+            pane: Some("%7".into()),
+            ..Default::default()
+        });
+        let text = shown(&store, "db", &Outbox::default()).join("\n");
+        assert!(
+            text.contains("in its own terminal") && text.contains("at %7"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,149 @@
+//! The person's answers: each is held back for a few seconds, in which it can be undone, and then sent.
+
+use hub_protocol::{Question, Seq, Timestamp};
+
+/// The time in which an answer can be undone, in ms.
+const UNDO_TIME: i64 = 5000;
+/// An answer to a held request is sent at least this long before the agent stops waiting, in ms.
+const MARGIN: i64 = 1000;
+
+/// An answer that has not been sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// The question.
+    pub(crate) id: Seq,
+    /// The answer as the hub takes it.
+    pub(crate) answer: String,
+    /// When it is sent, by the hub's clock.
+    pub(crate) due: Timestamp,
+}
+
+/// The answers that are held back or being sent, and the refusals of the last ones.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    held: Vec<Held>,
+    sending: Vec<Seq>,
+    problems: Vec<(Seq, String)>,
+}
+
+impl Outbox {
+    /// Holds an answer back. Returns `false` if the question has one already.
+    pub(crate) fn hold(&mut self, question: &Question, answer: String, now: Timestamp) -> bool {
+        let id = question.id;
+        if self.held(id).is_some() || self.is_sending(id) {
+            return false;
+        }
+        let latest = question.held_until.map(|it| it.plus_millis(-MARGIN));
+        let due = now.plus_millis(UNDO_TIME);
+        let due = latest.map_or(due, |latest| due.min(latest));
+        self.problems.retain(|it| it.0 != id);
+        self.held.push(Held { id, answer, due });
+        true
+    }
+
+    /// The answer that is held back.
+    pub(crate) fn held(&self, id: Seq) -> Option<&Held> {
+        self.held.iter().find(|it| it.id == id)
+    }
+
+    /// Whether an answer is being sent.
+    pub(crate) fn is_sending(&self, id: Seq) -> bool {
+        self.sending.contains(&id)
+    }
+
+    /// The refusal of the last answer.
+    pub(crate) fn problem(&self, id: Seq) -> Option<&str> {
+        let found = self.problems.iter().find(|it| it.0 == id);
+        found.map(|(_, text)| text.as_str())
+    }
+
+    /// Takes the newest held answer back.
+    pub(crate) fn undo(&mut self) -> Option<Held> {
+        self.held.pop()
+    }
+
+    /// Returns the answers that are due at `now`, to be sent.
+    pub(crate) fn due(&mut self, now: Timestamp) -> Vec<Held> {
+        self.release(|it| it.due <= now)
+    }
+
+    /// Returns the held answer to one question, to be sent at once.
+    pub(crate) fn send(&mut self, id: Seq) -> Vec<Held> {
+        self.release(|it| it.id == id)
+    }
+
+    /// Returns all held answers, to be sent at once.
+    pub(crate) fn flush(&mut self) -> Vec<Held> {
+        self.release(|_| true)
+    }
+
+    /// Notes the result of sending an answer.
+    pub(crate) fn sent(&mut self, id: Seq, problem: Option<String>) {
+        self.sending.retain(|it| *it != id);
+        self.problems.extend(problem.map(|it| (id, it)));
+    }
+
+    /// Drops the held answer to a question that was settled elsewhere. Returns whether there was one.
+    pub(crate) fn forget(&mut self, is_open: impl Fn(Seq) -> bool) -> bool {
+        let before = self.held.len();
+        self.held.retain(|it| is_open(it.id));
+        self.problems.retain(|it| is_open(it.0));
+        self.held.len() < before
+    }
+
+    fn release(&mut self, is_released: impl Fn(&Held) -> bool) -> Vec<Held> {
+        let (released, kept) = self.held.drain(..).partition(is_released);
+        self.held = kept;
+        let released: Vec<Held> = released;
+        self.sending.extend(released.iter().map(|it| it.id));
+        released
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::fixture::at;
+
+    fn question(id: Seq, held_until: Option<Timestamp>) -> Question {
+        Question {
+            id,
+            held_until,
+            ..Question::default()
+        }
+    }
+
+    #[test]
+    fn an_answer_is_sent_after_five_seconds_unless_it_is_undone() {
+        let mut outbox = Outbox::default();
+        assert!(outbox.hold(&question(1, None), "a".into(), at(100)));
+        assert!(
+            !outbox.hold(&question(1, None), "b".into(), at(101)),
+            "it has one"
+        );
+        assert!(outbox.hold(&question(2, None), "c".into(), at(101)));
+        assert_eq!(outbox.undo().map(|it| it.id), Some(2));
+        assert_eq!(outbox.due(at(104)), []);
+        assert_eq!(outbox.due(at(105))[0].answer, "a");
+        assert!(outbox.is_sending(1) && !outbox.hold(&question(1, None), "d".into(), at(106)));
+        outbox.sent(1, Some("refused".into()));
+        assert_eq!(outbox.problem(1), Some("refused"));
+    }
+
+    #[test]
+    fn an_answer_is_sent_before_the_agent_stops_waiting() {
+        let mut outbox = Outbox::default();
+        outbox.hold(&question(1, Some(at(103))), "a".into(), at(100));
+        assert_eq!(outbox.due(at(101)), []);
+        assert_eq!(outbox.due(at(102)).len(), 1);
+    }
+
+    #[test]
+    fn the_answer_to_a_question_that_was_settled_elsewhere_is_dropped() {
+        let mut outbox = Outbox::default();
+        outbox.hold(&question(1, None), "a".into(), at(100));
+        assert!(!outbox.forget(|_| true));
+        assert!(outbox.forget(|_| false));
+        assert_eq!(outbox.due(at(200)), []);
+    }
+}

@@ -1,0 +1,128 @@
+//! The data of the hub: sessions, open questions, recent notifications and mutes.
+
+use std::collections::{BTreeMap, HashMap};
+
+use hub_protocol::{
+    About, HistoryPage, Mute, Notification, Preferences, Question, Questions, Seq, Session,
+    Sessions, Timestamp,
+};
+use serde::Deserialize;
+
+#[cfg(test)]
+pub(crate) mod fixture;
+
+/// The most notifications that are kept. Only the last one of each session is shown.
+const KEPT: usize = 2000;
+
+/// The answer to `GET /dashboard`.
+#[derive(Debug, Deserialize)]
+pub(crate) struct FirstView {
+    pub(crate) hub: About,
+    sessions: Sessions,
+    questions: Questions,
+    history: HistoryPage,
+    preferences: Preferences,
+}
+
+/// The hub's state, as far as it is shown.
+#[derive(Debug, Default)]
+pub(crate) struct Store {
+    pub(crate) sessions: Vec<Session>,
+    pub(crate) questions: Vec<Question>,
+    notifications: BTreeMap<Seq, Notification>,
+    mutes: Vec<Mute>,
+    /// The hub's clock minus this machine's, in ms.
+    ahead: i64,
+}
+
+/// Sessions by project and any of their names.
+#[derive(Debug)]
+pub(crate) struct Finder<'a>(HashMap<(&'a str, &'a str), &'a Session>);
+
+impl Store {
+    /// Replaces everything by a first view that arrived at `now` of this machine's clock.
+    pub(crate) fn load(&mut self, view: FirstView, now: Timestamp) {
+        self.sessions = view.sessions.sessions;
+        self.questions = view.questions.questions;
+        self.mutes = view.preferences.mutes;
+        self.ahead = view.hub.now.as_millis() - now.as_millis();
+        let history = view.history.notifications.iter();
+        let parsed = history.filter_map(|json| serde_json::from_str(json.get()).ok());
+        self.notifications = parsed.map(|it: Notification| (it.id, it)).collect();
+    }
+
+    /// Adds a notification that arrived.
+    pub(crate) fn add(&mut self, notification: Notification) {
+        self.notifications.insert(notification.id, notification);
+        while self.notifications.len() > KEPT {
+            self.notifications.pop_first();
+        }
+    }
+
+    /// Replaces the person's preferences.
+    pub(crate) fn set_preferences(&mut self, preferences: Preferences) {
+        self.mutes = preferences.mutes;
+    }
+
+    /// Replaces a question by a newer state of it.
+    pub(crate) fn set_question(&mut self, question: Question) {
+        self.questions.retain(|it| it.id != question.id);
+        if !question.state.is_final() {
+            self.questions.push(question);
+        }
+    }
+
+    /// The notification `id`, if it is recent.
+    pub(crate) fn notification(&self, id: Seq) -> Option<&Notification> {
+        self.notifications.get(&id)
+    }
+
+    /// The open question `id`.
+    pub(crate) fn question(&self, id: Seq) -> Option<&Question> {
+        let open = self.questions.iter().filter(|it| !it.state.is_final());
+        { open }.find(|it| it.id == id)
+    }
+
+    /// The time of the hub's clock at `now` of this machine's clock.
+    pub(crate) fn hub_time(&self, now: Timestamp) -> Timestamp {
+        now.plus_millis(self.ahead)
+    }
+
+    /// Whether the person has muted the session or its project.
+    pub(crate) fn is_muted(&self, session: &Session, now: Timestamp) -> bool {
+        self.mutes.iter().any(|mute| {
+            mute.project == session.project
+                && mute.session.as_ref().is_none_or(|it| *it == session.id)
+                && mute.until.is_none_or(|until| now < until)
+        })
+    }
+
+    /// The sessions by their names.
+    pub(crate) fn finder(&self) -> Finder<'_> {
+        Finder::of(&self.sessions)
+    }
+}
+
+impl<'a> Finder<'a> {
+    /// Indexes sessions by id, other ids and short name. An id takes precedence over the name of another session.
+    pub(crate) fn of(sessions: &'a [Session]) -> Self {
+        let mut found = HashMap::new();
+        for session in sessions {
+            let project = session.project.as_str();
+            for alias in &session.aliases {
+                found.entry((project, alias.as_str())).or_insert(session);
+            }
+            found
+                .entry((project, session.name.as_str()))
+                .or_insert(session);
+        }
+        let ids = sessions.iter();
+        found.extend(ids.map(|it| ((it.project.as_str(), it.id.as_str()), it)));
+        Self(found)
+    }
+
+    /// The session of `project` with this id or name.
+    pub(crate) fn find(&self, project: &str, name: &str) -> Option<&'a Session> {
+        self.0.get(&(project, name)).copied()
+    }
+}

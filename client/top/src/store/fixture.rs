@@ -1,0 +1,69 @@
+//! Sessions and questions for unit tests.
+
+use hub_protocol::{Session, Timestamp};
+use serde_json::{Value, json};
+
+use crate::store::{FirstView, Store};
+
+/// The time `seconds` after 1970.
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_millis(seconds * 1000)
+}
+
+/// A session of the project `default` in this phase since `seconds`.
+pub(crate) fn session(name: &str, phase: &str, seconds: i64) -> Session {
+    serde_json::from_value(session_json(name, phase, seconds, "")).expect("a session")
+}
+
+fn session_json(name: &str, phase: &str, seconds: i64, text: &str) -> Value {
+    json!({"id": name, "name": name, "project": "default", "primary": false, "pending": 0, "wake": "none",
+        "cwd": format!("/src/{name}"), "last": 50 + seconds,
+        "phase": {"name": phase, "since": at(seconds), "text": text}})
+}
+
+fn question_json(id: u64, from: &str, kind: &str, msg: &str, data: &Value) -> Value {
+    json!({"id": id, "project": "default", "from": from, "type": kind, "ts": at(i64::try_from(id).unwrap()),
+        "expires_at": at(9999), "state": "open", "msg": msg, "data": data, "deliverable": true})
+}
+
+fn notification_json(id: u64, from: &str, kind: &str, msg: &str) -> Value {
+    json!({"id": id, "ts": at(20), "from": from, "type": kind, "msg": msg, "project": "default",
+        "priority": "normal", "expires_at": at(9999), "status": "pending", "seen": false})
+}
+
+/// A store with one need of each kind and a session at work.
+pub(crate) fn store() -> Store {
+    let hook = |data: Value| {
+        let mut data = data;
+        data["via"] = "hook".into();
+        data
+    };
+    let push = hook(
+        json!({"request": {"tool_name": "Bash", "tool_input": {"command": "git push --force", "description": "Push"},
+        "suggestions": [{"type": "addRules", "rules": [{"toolName": "Bash"}]}]}}),
+    );
+    let plan = hook(
+        json!({"dialog": {"tool_name": "ExitPlanMode", "tool_input": {"plan": "1. Build\n2. Test"}}}),
+    );
+    let mut db = question_json(10, "db", "question", "Which db?", &Value::Null);
+    db["options"] = json!(["postgres", "sqlite"]);
+    let mut build = session_json("build", "working", 40, "");
+    build["phase"]["tool"] = json!({"name": "Bash", "on": "make all", "since": at(41)});
+    let view = json!({
+        "hub": {"version": "0", "url": "", "state_dir": "", "host": "mill", "now": at(100), "epoch": "00000000000000ff",
+            "head": 9},
+        "sessions": {"sessions": [
+            session_json("db", "needs_you", 10, ""), session_json("web", "needs_you", 25, ""),
+            session_json("ci", "blocked", 20, "failed"), session_json("docs", "your_turn", 28, "The page is written."),
+            session_json("api", "needs_you", 30, ""), build]},
+        "questions": {"questions": [
+            db, question_json(25, "web", "approval", "Agent web needs a permission: git push", &push),
+            question_json(30, "api", "question", "A plan", &plan)]},
+        "history": {"notifications": [notification_json(70, "ci", "error", "Agent ci main is red")]},
+        "preferences": {"mutes": [], "notify": [], "sound": []},
+    });
+    let mut store = Store::default();
+    let view: FirstView = serde_json::from_value(view).expect("a first view");
+    store.load(view, at(100));
+    store
+}

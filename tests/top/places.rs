@@ -1,0 +1,119 @@
+//! The pane of a session, the size of the terminal, and the place of the programs.
+
+use std::process::Command;
+
+use hub_harness::until;
+use serde_json::json;
+
+use crate::stage::{Stage, decide, program};
+
+#[test]
+fn going_to_a_session_selects_its_pane_in_the_persons_terminal() {
+    let stage = Stage::new();
+    let command = [
+        "sh",
+        "-c",
+        "echo the worker is here; echo $$ >pid && exec sleep 600",
+    ];
+    let work = stage
+        .tmux
+        .start("work", stage.dir(), &[], &command.map(str::to_owned));
+    let pid: u32 = until("the program has started", || {
+        let written = std::fs::read_to_string(stage.dir().join("pid")).ok()?;
+        written.trim().parse().ok()
+    });
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
+    let fields = stat.rsplit_once(") ").expect("its name").1;
+    let started: u64 = fields
+        .split(' ')
+        .nth(19)
+        .expect("its start")
+        .parse()
+        .expect("a number");
+    let process = json!({ "pid": pid, "started": started });
+    stage.call(
+        stage
+            .client
+            .register("w1", json!({ "pane": work.id(), "process": process })),
+    );
+    stage.ask("w1", "Which db?", &[]);
+    let top = stage.top();
+    let person = top.attach(&stage.dir().join("person"));
+    person.until("the person sees the list", |text| {
+        text.contains("Which db?")
+    });
+    top.press(&["g"]);
+    person.until("the person sees the pane", |text| {
+        text.contains("the worker is here")
+    });
+    top.until("it is reported", |text| {
+        text.contains("Your terminal shows its pane")
+    });
+}
+
+#[test]
+fn a_narrow_terminal_shows_who_needs_the_person() {
+    let stage = Stage::new();
+    stage.ask("w1", "Which db?", &["postgres"]);
+    let pane = stage.top();
+    for (columns, rows) in [(80, 24), (40, 24), (20, 6), (120, 40)] {
+        pane.resize(columns, rows);
+        pane.until("the new size is used", |text| {
+            let lines: Vec<_> = text.trim_end().lines().collect();
+            let widest = lines.iter().map(|it| it.chars().count()).max();
+            lines.len() == usize::from(rows)
+                && widest <= Some(columns.into())
+                && text.contains("question  ")
+        });
+    }
+    decide(&pane, "?", "approve a permission or a plan");
+}
+
+#[test]
+fn without_a_terminal_the_error_names_the_command_for_scripts() {
+    let run = Command::new(program("hub-top"))
+        .output()
+        .expect("it starts");
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(64));
+    assert!(said.contains("`hubctl status`"), "{said}");
+}
+
+#[test]
+fn hubctl_becomes_the_program_beside_it_or_says_how_to_install_it() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let hubctl = dir.path().join("hubctl");
+    // Another process writes the copy: a file that this one has open for writing could not be executed.
+    let copy = Command::new("install")
+        .arg(program("hubctl"))
+        .arg(&hubctl)
+        .status();
+    assert!(copy.expect("coreutils").success());
+    let call = |args: &[&str]| {
+        let call = Command::new(&hubctl)
+            .args(args)
+            .env("PATH", "/usr/bin:/bin")
+            .output();
+        let done = call.expect("it starts");
+        let text = [done.stdout, done.stderr].concat();
+        (
+            done.status.code(),
+            String::from_utf8_lossy(&text).into_owned(),
+        )
+    };
+    for name in ["top", "desktop"] {
+        let (code, said) = call(&[name]);
+        let remedy = format!("cargo install --path client/{name}");
+        assert!(code == Some(1) && said.contains(&remedy), "{said}");
+        let script = dir.path().join("script");
+        std::fs::write(&script, "#!/bin/sh\necho \"got $*\"\n").expect("a file");
+        let beside = dir.path().join(format!("hub-{name}"));
+        let install = Command::new("install").arg(&script).arg(beside).status();
+        assert!(install.expect("coreutils").success());
+        let (code, said) = call(&["--state-dir", "/s", name, "--help", "--new", "x"]);
+        assert_eq!(
+            (code, said.as_str()),
+            (Some(0), "got --state-dir /s --help --new x\n")
+        );
+    }
+}
