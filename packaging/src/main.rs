@@ -3,6 +3,7 @@
 //! It is a program of its own, because `hubctl` starts at every hook of every agent and must stay small.
 
 mod config_page;
+mod record_page;
 mod sbom;
 
 use std::fs;
@@ -29,10 +30,14 @@ fn main() -> anyhow::Result<()> {
 /// Writes all files below `out`, each at its path below a prefix such as `/usr`.
 fn write_all(out: &Path) -> anyhow::Result<()> {
     let man1 = directory(out, "share/man/man1")?;
-    clap_mangen::generate_to(hubctl::command_line(), &man1)?;
-    clap_mangen::generate_to(hubd::cli::Args::command(), &man1)?;
-    let page = config_page::render(hubd::config::DEFAULTS);
-    fs::write(directory(out, "share/man/man5")?.join("hub-config.5"), page)?;
+    for program in programs() {
+        clap_mangen::generate_to(program, &man1)?;
+    }
+    let man5 = directory(out, "share/man/man5")?;
+    let config = config_page::render(hubd::config::DEFAULTS);
+    fs::write(man5.join("hub-config.5"), config)?;
+    let records = record_page::render(&record_page::SOURCES);
+    fs::write(man5.join("hub-records.5"), records)?;
     let units = directory(out, "lib/systemd/user")?;
     for (name, text) in hubctl::packaged_units() {
         fs::write(units.join(name), text)?;
@@ -40,20 +45,28 @@ fn write_all(out: &Path) -> anyhow::Result<()> {
     completions(out)
 }
 
-/// Writes the completions of both programs into the directories that the shells read.
+/// The command lines of the programs.
+fn programs() -> [clap::Command; 2] {
+    [hubctl::command_line(), hubd::cli::Args::command()]
+}
+
+/// Writes the completions of the programs into the directories that the shells read.
 fn completions(out: &Path) -> anyhow::Result<()> {
     let bash = directory(out, "share/bash-completion/completions")?;
     let zsh = directory(out, "share/zsh/vendor-completions")?;
     let fish = directory(out, "share/fish/vendor_completions.d")?;
+    for mut program in programs() {
+        let name = program.get_name().to_owned();
+        clap_complete::generate_to(shells::Zsh, &mut program, &name, &zsh)?;
+        clap_complete::generate_to(shells::Fish, &mut program, &name, &fish)?;
+        let mut script = Vec::new();
+        clap_complete::generate(shells::Bash, &mut program, &name, &mut script);
+        fs::write(bash.join(&name), script)?;
+    }
+    // Those of hubctl also offer names that the hub knows.
     fs::write(bash.join("hubctl"), hubctl::completions(Shell::Bash))?;
     fs::write(zsh.join("_hubctl"), hubctl::completions(Shell::Zsh))?;
     fs::write(fish.join("hubctl.fish"), hubctl::completions(Shell::Fish))?;
-    let mut hubd = hubd::cli::Args::command();
-    let mut script = Vec::new();
-    clap_complete::generate(shells::Bash, &mut hubd, "hubd", &mut script);
-    fs::write(bash.join("hubd"), script)?;
-    clap_complete::generate_to(shells::Zsh, &mut hubd, "hubd", zsh)?;
-    clap_complete::generate_to(shells::Fish, &mut hubd, "hubd", fish)?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Settled {
     /// The notifications, ascending.
     pub ids: Vec<Seq>,
-    /// The inbox in which they stopped being pending; `None` means all of them.
+    /// The inbox in which they stopped being pending; without it, all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inbox: Option<(ProjectName, InboxName)>,
     /// Why they are no longer pending.
@@ -84,7 +84,7 @@ pub struct Returned {
     pub inbox: InboxName,
     /// The notifications, ascending.
     pub ids: Vec<Seq>,
-    /// Why they could not be shown; `None` if no hook event proved that they arrived.
+    /// Why they could not be shown; without it, no hook event proved that they arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// When they were returned to the inbox.
