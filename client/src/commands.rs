@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod ask;
 pub(crate) mod claim;
 pub(crate) mod clear;
+mod cluster;
 pub(crate) mod cli;
 pub(crate) mod completions;
 pub(crate) mod config;
@@ -87,6 +88,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Status(args) => Box::pin(status::run(args, &context()?)).await,
         Command::Up(args) => Box::pin(up::run(args, &context()?)).await,
         Command::Down(args) => Box::pin(down::run(args, &context()?)).await,
+        Command::Cluster(args) => Box::pin(cluster::run(args, &context()?)).await,
         Command::Service(args) => service::run(args, &context()?),
         Command::Config(args) => Box::pin(config::run(args, &context()?)).await,
         Command::Completions(args) => Box::pin(completions::run(args, &context()?)).await,
