@@ -194,7 +194,9 @@ impl Cluster {
         journal.fault().or_else(|| {
             let full = match self.role() {
                 Role::Standby => "its disk is full: it follows again when there is room",
-                Role::Active { .. } => "its disk is full: publishes are refused until there is room",
+                Role::Active { .. } => {
+                    "its disk is full: publishes are refused until there is room"
+                }
             };
             journal.is_full().then(|| full.to_owned())
         })

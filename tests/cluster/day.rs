@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::nats::Nats;
 use super::network::Network;
 use super::support::{
-    cluster, hubd, member, message, pair, pause, publish, settings, stored, until_active,
+    cluster, hubctl, hubd, member, message, pair, pause, publish, settings, stored, until_active,
     until_cluster, until_follows,
 };
 use crate::small_disk::SmallDisk;
@@ -35,9 +35,12 @@ async fn the_active_hub_sleeps_while_another_one_leads_and_wakes_up_as_a_standby
     assert_eq!(cluster(&b).await["nodes"][0]["role"], "silent");
     lines[0].cut(|_| true, false);
     pause(&a, false);
-    // Whatever it still believed, it neither stores this twice nor hands it out twice.
+    // It may still believe that it is active. The notification is stored once, and delivered once.
     let id = publish(&a, "good morning", "x").await;
-    assert_eq!(wait.await.unwrap().expect(200).json()["notifications"][0]["id"], id);
+    assert_eq!(
+        wait.await.unwrap().expect(200).json()["notifications"][0]["id"],
+        id
+    );
     until_follows(&a, "b").await;
     assert_eq!(stored(&a).await, stored(&b).await);
     let again = a.client().get(path).send().await.expect(200).json();
@@ -46,12 +49,14 @@ async fn the_active_hub_sleeps_while_another_one_leads_and_wakes_up_as_a_standby
     assert_eq!(item["redelivered"], true);
     // The first reader has it too, and acknowledges it at the other hub.
     let lease = offered["lease"].as_str().unwrap();
-    let done = a.client().get(&format!("/wait?inbox=w&timeout=0&ack={lease}"));
+    let done = a
+        .client()
+        .get(&format!("/wait?inbox=w&timeout=0&ack={lease}"));
     done.send().await.expect(204);
 }
 
 /// Publishes until a hub says `full`; returns the number of notifications.
-async fn fill(hub: &Hub, full: impl Fn(u16, &Value) -> bool) -> usize {
+async fn fill(hub: &Hub, mut full: impl FnMut(u16, &Value) -> bool) -> usize {
     let text = "x".repeat(60_000);
     for count in 1.. {
         let post = message("big", &format!("{count} {text}"));
@@ -81,7 +86,10 @@ async fn a_standby_whose_disk_is_full_says_so_stays_behind_and_follows_when_ther
     assert!(fault.contains("its disk is full"), "{fault}");
     // Its clients still publish, and it is not chosen.
     publish(&b, "through the full one", "w").await;
-    let asked = a.client().post_json("/cluster/handover", json!({ "node": "b" })).await;
+    let asked = a
+        .client()
+        .post_json("/cluster/handover", json!({ "node": "b" }))
+        .await;
     assert!(asked.expect(409).text().contains("its disk is full"));
     disk.resize(400);
     until_follows(&b, "a").await;
@@ -105,11 +113,14 @@ async fn an_active_hub_whose_disk_is_full_hands_over_to_one_with_room() {
         it["role"] == "standby"
     })
     .await;
-    assert!(kept > 100);
+    assert!(kept > 10 && refused > 0, "{kept} {refused}");
     until_active(&b).await;
     publish(&a, "goes on", "w").await;
     let told = cluster(&a).await;
-    assert!(told["fault"].as_str().unwrap().contains("its disk is full"), "{told}");
+    assert!(
+        told["fault"].as_str().unwrap().contains("its disk is full"),
+        "{told}"
+    );
     disk.resize(400);
     until_follows(&a, "b").await;
     assert!(stored(&a).await == stored(&b).await, "the copies differ");
@@ -168,7 +179,10 @@ async fn a_standby_stops_at_a_record_of_a_newer_version_and_says_so() {
     b.stop();
     b.start_again();
     until_cluster(&b, "stopped", |it| it["fault"].is_string()).await;
-    assert_eq!((stored(&b).await, &cluster(&b).await["role"]), (known, &json!("standby")));
+    assert_eq!(
+        (stored(&b).await, &cluster(&b).await["role"]),
+        (known, &json!("standby"))
+    );
 }
 
 #[tokio::test]
@@ -182,12 +196,25 @@ async fn a_hub_of_another_version_is_shown_with_its_version() {
         "role": "standby", "head": 1, "version": "9.9.9", "at": "2026-02-17T14:30:05.000Z", "open": [], "held": [],
         "presence": 0, "mood": "fine",
     });
-    client.publish("hub.hub.beat.newer", beat.to_string().into()).await.unwrap();
+    client
+        .publish("hub.hub.beat.newer", beat.to_string().into())
+        .await
+        .unwrap();
     client.flush().await.unwrap();
     let told = until_cluster(&a, "complete", |it| it["nodes"][0]["node"] == "newer").await;
     assert_eq!(told["nodes"][0]["version"], "9.9.9");
+    let shown = hubctl(&a, &["status"]).unwrap_err();
+    assert!(shown.contains("version 9.9.9"), "{shown}");
+    let advice = hubctl(&a, &["doctor"]).unwrap_or_else(|it| it);
+    assert!(
+        advice.contains("install the same version on all machines"),
+        "{advice}"
+    );
     let dir = tempfile::tempdir().unwrap();
     let checked = hubd(dir.path(), &settings("a", &servers), &["cluster", "check"]).unwrap_err();
-    let lease = format!("the hub of 'a' (version {}) renewed its lease", env!("CARGO_PKG_VERSION"));
+    let lease = format!(
+        "the hub of 'a' (version {}) renewed its lease",
+        env!("CARGO_PKG_VERSION")
+    );
     assert!(checked.contains(&lease), "{checked}");
 }

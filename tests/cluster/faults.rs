@@ -157,7 +157,12 @@ impl World {
             sleep(Duration::from_secs(12)).await;
             // Both hubs find their way to the majority.
             for hub in &self.hubs {
-                publish_by(&hub.client(), &format!("divided-{}-{minority}", hub.port()), "end").await;
+                publish_by(
+                    &hub.client(),
+                    &format!("divided-{}-{minority}", hub.port()),
+                    "end",
+                )
+                .await;
             }
         }
         cut(false);

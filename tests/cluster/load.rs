@@ -50,15 +50,16 @@ struct Reader {
     task: JoinHandle<()>,
 }
 
-/// What was acknowledged to each publisher, in order.
+/// The acknowledged notifications of each publisher, in order.
 pub(crate) struct Published(Vec<Vec<(u64, String)>>);
 
 impl Load {
     pub(crate) fn start(hubs: &[Hub; 2]) -> Self {
         let shared = Arc::<Shared>::default();
-        let publishers = INBOXES.iter().zip(hubs).map(|(inbox, hub)| {
-            tokio::spawn(publisher(inbox, hub.client(), Arc::clone(&shared)))
-        });
+        let publishers = INBOXES
+            .iter()
+            .zip(hubs)
+            .map(|(inbox, hub)| tokio::spawn(publisher(inbox, hub.client(), Arc::clone(&shared))));
         let readers = INBOXES.iter().zip(hubs.iter().rev()).map(|(inbox, hub)| {
             let read = Arc::default();
             let task = tokio::spawn(reader(inbox, hub.client(), Arc::clone(&read)));

@@ -70,7 +70,7 @@ impl Nats {
         routes: impl Fn(usize) -> Vec<String>,
     ) -> Vec<Self> {
         let server = |(number, ports): (usize, &Ports)| {
-            // Nothing listens at the address that the servers tell each other, so they use only those of the settings.
+            // No server listens at the advertised address, so the servers use only the addresses of the settings.
             let cluster = format!(
                 "server_name: n{number}\ncluster {{ name: test, listen: \"127.0.0.1:{}\", advertise: \"127.0.0.1:1\", \
                  no_advertise: true, routes: [{}] }}\n",

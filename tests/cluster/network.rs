@@ -23,7 +23,7 @@ impl Network {
         for (from, to) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
             routes.push(((from, to), Proxy::start(&ports[to].route()).await));
         }
-        let of = |server: usize| {
+        let of = |server: usize| -> Vec<String> {
             let own = routes.iter().filter(|((from, _), _)| *from == server);
             own.map(|(_, route)| route.url()).collect()
         };

@@ -25,7 +25,10 @@ impl SmallDisk {
         let mut mount = Command::new("mount");
         let options = format!("remount,size={mebibytes}m");
         mount.args(["-o", &options]).arg(self.path());
-        assert!(mount.status().unwrap().success(), "the disk cannot be resized");
+        assert!(
+            mount.status().unwrap().success(),
+            "the disk cannot be resized"
+        );
     }
 
     #[allow(dead_code)] // two of the suites use it

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
-    ack, answer, ask, claim, clear, cluster, completions, config, dashboard, doctor, down, expect, history,
-    hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, questions, reset, run,
-    seen, service, sessions, status, stream, trace, tunnel, unlisten, up, wait, wake_test, watch,
-    withdraw,
+    ack, answer, ask, claim, clear, cluster, completions, config, dashboard, doctor, down, expect,
+    history, hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, questions,
+    reset, run, seen, service, sessions, status, stream, trace, tunnel, unlisten, up, wait,
+    wake_test, watch, withdraw,
 };
 use crate::settings::HubLocation;
 

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
-use async_nats::{Client, ConnectOptions, Event, ReconnectToServer, Server, ServerAddr, ServerInfo};
+use async_nats::{
+    Client, ConnectOptions, Event, ReconnectToServer, Server, ServerAddr, ServerInfo,
+};
 
 use crate::config::ClusterSettings;
 use crate::config::state_dir::read_private;

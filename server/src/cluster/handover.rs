@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{Takeover, Seq};
+use hub_protocol::{Seq, Takeover};
 use serde::Deserialize;
 
 use super::{Cluster, forward};
@@ -61,7 +61,8 @@ pub(super) async fn hand_over(
                 took_ms: start.elapsed().as_millis().try_into().unwrap_or(u64::MAX),
             }));
         }
-        let _ = tokio::time::timeout(PATIENCE.saturating_sub(start.elapsed()), head.changed()).await;
+        let _ =
+            tokio::time::timeout(PATIENCE.saturating_sub(start.elapsed()), head.changed()).await;
     }
     let detail = format!("'{node}' has not taken over yet: see hubctl status");
     Err(ApiError::new(Code::NoActiveHub, detail))

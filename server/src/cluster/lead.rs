@@ -263,7 +263,12 @@ fn own_lease(cluster: &Cluster) -> Leadership {
 /// Returns the hub that shall take over: the one that was asked for, or any one if this hub has no room for notifications.
 fn heir(cluster: &Cluster) -> Option<String> {
     let inner = &*cluster.0;
-    let full = || inner.journal.is_full().then(|| inner.nodes.heir(inner.journal.head()));
+    let full = || {
+        inner
+            .journal
+            .is_full()
+            .then(|| inner.nodes.heir(inner.journal.head()))
+    };
     handover::take_chosen(cluster).or_else(|| full().flatten())
 }
 

@@ -77,11 +77,15 @@ impl Nodes {
         let Some((beat, heard)) = table.get(node) else {
             let known: Vec<&str> = table.keys().map(String::as_str).collect();
             let known = known.join(", ");
-            return Err(format!("no hub '{node}' is in the cluster: the others are {known}"));
+            return Err(format!(
+                "no hub '{node}' is in the cluster: the others are {known}"
+            ));
         };
         if heard.elapsed() >= SILENCE || beat.role == LEAVING {
             let seconds = heard.elapsed().as_secs();
-            return Err(format!("'{node}' was heard {seconds} s ago: start its hub first"));
+            return Err(format!(
+                "'{node}' was heard {seconds} s ago: start its hub first"
+            ));
         }
         if let Some(reason) = &beat.cannot_lead {
             return Err(format!("'{node}' cannot lead: {reason}"));

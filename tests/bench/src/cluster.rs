@@ -35,7 +35,11 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn publishes(bench: &Bench, nats: &Nats, (active, standby): (&Server, &Server)) -> Result<Vec<Row>> {
+fn publishes(
+    bench: &Bench,
+    nats: &Nats,
+    (active, standby): (&Server, &Server),
+) -> Result<Vec<Row>> {
     let sides: Vec<Measure<'_, f64>> = vec![
         Box::new(|time| load::publish(active, 1, "load", time)),
         Box::new(|time| load::publish(active, 64, "load", time)),
@@ -93,7 +97,10 @@ fn follow(bench: &Bench, nats: &Nats, (active, standby): (&Server, &Server)) -> 
             let later = second.next()?;
             let elapsed = start.elapsed();
             publisher.expect_success()?;
-            ensure!((got, later) == (number, number), "got notifications {got} and {later}");
+            ensure!(
+                (got, later) == (number, number),
+                "got notifications {got} and {later}"
+            );
             Ok(elapsed)
         })?;
         Ok(p50)
@@ -124,13 +131,21 @@ fn join(bench: &Bench, nats: &Nats, active: &Server) -> Result<Row> {
     let rate = |seconds: f64| head as f64 / seconds;
     let join = began.elapsed().as_secs_f64();
     let against = rate(replay.as_secs_f64());
-    let row = Row::fixed("cluster join", "rec/s", rate(join), "consumer replay", against);
+    let row = Row::fixed(
+        "cluster join",
+        "rec/s",
+        rate(join),
+        "consumer replay",
+        against,
+    );
     Ok(row.must(Bound::AtLeast(0.5)))
 }
 
 /// Returns the last record of a hub's copy.
 fn head(server: &Server) -> Result<u64> {
-    let body = server.connect()?.exchange(&server.request("GET", "/hub", ""))?;
+    let body = server
+        .connect()?
+        .exchange(&server.request("GET", "/hub", ""))?;
     let about: serde_json::Value = serde_json::from_slice(&body)?;
     about["head"].as_u64().context("no head")
 }

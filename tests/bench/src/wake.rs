@@ -119,7 +119,10 @@ fn pause() {
 }
 
 /// Wakes one after the other for `time`.
-pub(crate) fn repeat(time: Duration, mut once: impl FnMut() -> Result<Duration>) -> Result<Latency> {
+pub(crate) fn repeat(
+    time: Duration,
+    mut once: impl FnMut() -> Result<Duration>,
+) -> Result<Latency> {
     let start = Instant::now();
     let mut latencies = Vec::new();
     while start.elapsed() < time {
