@@ -37,6 +37,7 @@ pub use history::{
 };
 pub use hub::{
     About, ClusterInfo, Device, Devices, ForwardInfo, Hello, NodeInfo, ResetEvent, SignInCode,
+    Takeover,
 };
 pub use inbox::{Dropped, Holder, InboxInfo, InboxTouched, Inboxes};
 pub use kind::{Kind, SessionState, UnknownKind};

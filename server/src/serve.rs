@@ -123,12 +123,11 @@ async fn run(
     }
     let devices = Devices::open(dir.path()).context("cannot read devices.json")?;
     let login = LoginState::new(token.clone(), sockets.port(), devices.clone());
-    let routes = routes::router(
-        hub.clone(),
-        login,
-        dir.path(),
-        describe(&hub, &cluster, &forwards),
-    );
+    let info = describe(&hub, &cluster, &forwards);
+    let mut routes = routes::router(hub.clone(), login, dir.path(), info);
+    if let Some(cluster) = &cluster {
+        routes = cluster.with_routes(routes);
+    }
     let front = match &cluster {
         Some(cluster) => cluster.front(routes.clone()),
         None => routes.clone(),
