@@ -48,7 +48,8 @@ pub use question::{
     AnswerDelivery, AnswerPost, ByPost, Place, Question, QuestionState, Questions, Verdict, verdict,
 };
 pub use session::{
-    Listener, Listening, Process, Session, SessionInfo, Sessions, Source, Unlistened, Wake,
+    Listener, Listening, Process, Session, SessionInfo, Sessions, ShownPane, Source, Unlistened,
+    Wake,
 };
 pub use spool::{SpoolError, SpoolItem, Spooled, SpooledHook};
 pub use status::{StatusError, StatusLine};

@@ -9,6 +9,7 @@ pub mod record;
 pub mod rejected;
 pub mod report;
 pub mod secret;
+pub mod stat;
 pub mod sync;
 pub mod time;
 pub mod wake_files;

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::local_sessions::boot_id;
 use crate::core::command::Command;
+use crate::core::rejected::Rejected;
 use crate::fold::{Inbox, Session, SessionKey, State};
 use crate::hub::{Hub, stored, wake_text};
 use crate::waiters::{Batch, MAX_TEXT_BYTES, Outcome, SharedWaiters, WaitSpec};
@@ -23,6 +24,7 @@ use crate::waiters::{Batch, MAX_TEXT_BYTES, Outcome, SharedWaiters, WaitSpec};
 mod claude_inbox;
 mod codex;
 mod mailbox;
+mod pane;
 mod transport;
 
 use claude_inbox::ClaudeInboxes;
@@ -46,6 +48,12 @@ struct PushSession {
     number: Seq,
     agent: Agent,
     process: Option<Process>,
+    /// Its tmux pane.
+    pane: Option<String>,
+    /// Whether the hub may paste into that pane.
+    pane_delivery: bool,
+    /// Why it is not idle.
+    busy: Option<&'static str>,
     /// Whether it is idle and has no waiter of its own.
     is_unattended: bool,
     /// The record that last reported its state.
@@ -133,6 +141,8 @@ impl Pushes {
         if !candidate.is_unattended {
             self.since.remove(key);
             self.dismiss(key);
+            let waits = candidate.pane_delivery && !candidate.pending.is_empty();
+            pane::note(&self.hub, key, candidate.busy.filter(|_| waits));
             return None;
         }
         let since = *self.since.entry(key.clone()).or_insert_with(Instant::now);
@@ -140,23 +150,37 @@ impl Pushes {
         if candidate.agent != Agent::Codex && since + GRACE > Instant::now() {
             return Some(since + GRACE);
         }
-        if let Some(standin) = self.standins.get(key)
-            && is_useful(standin.way, candidate)
-        {
+        let used = self.standins.get(key).map(|it| it.way);
+        if used.is_some_and(|way| way != Way::Pane && is_useful(way, candidate)) {
             return None;
         }
         let chosen = transport::choose(&self.hub, &self.inboxes, &self.threads, candidate);
-        let Some(transport) = chosen.await else {
-            // A socket may take no more messages now, or its file may not be written yet.
-            let soon = (!candidate.pending.is_empty()).then(|| Instant::now() + GRACE);
-            return self.threads.next_try(key).or(soon);
+        let transport = match chosen.await {
+            Ok(transport) => transport,
+            Err(why) => {
+                pane::note(&self.hub, key, why.as_deref());
+                if used == Some(Way::Pane) {
+                    self.dismiss(key);
+                }
+                // A socket may take no more messages now, or its file may not be written yet.
+                let soon = (!candidate.pending.is_empty()).then(|| Instant::now() + GRACE);
+                return self.threads.next_try(key).or(soon);
+            }
         };
-        if self.standins.contains_key(key) {
+        // A pane that refuses is asked again.
+        let is_pane = transport.way() == Way::Pane;
+        let again = is_pane.then(|| Instant::now() + GRACE);
+        if !is_pane {
+            pane::note(&self.hub, key, None);
+        } else if used == Some(Way::Pane) {
+            return again;
+        }
+        if used.is_some() {
             self.dismiss(key);
             return Some(Instant::now() + DEBOUNCE);
         }
         self.stand_in(key.clone(), transport);
-        None
+        again
     }
 
     fn dismiss(&self, key: &SessionKey) {
@@ -216,7 +240,7 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
             return None;
         }
         let place = (project.clone(), key.clone());
-        let is_idle = !session.is_in_turn() && session.state != Some(SessionState::Blocked);
+        let busy = why_not_idle(session);
         let own = waiters.holder(project, key);
         let waits = own.is_some_and(|it| !it.way.is_some_and(Way::is_pushed));
         Some(PushSession {
@@ -226,13 +250,27 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
             is_headless: session.is_headless(),
             agent: info.agent.as_deref()?.parse().ok()?,
             process,
-            is_unattended: is_idle && !waits && !waiters.has_module(&place, now),
+            pane: info.pane.clone(),
+            pane_delivery: info.pane_delivery == Some(true),
+            busy,
+            is_unattended: busy.is_none() && !waits && !waiters.has_module(&place, now),
             bypasses: waiters.bypasses(&place),
             pending: pending(state, &place),
             key: place,
         })
     };
     state.sessions(None).filter_map(candidate).collect()
+}
+
+/// Why a session is not idle by its hooks.
+fn why_not_idle(session: &Session) -> Option<&'static str> {
+    if session.is_in_turn() {
+        Some("it is at work; the answer to its next hook delivers")
+    } else if session.state == Some(SessionState::Blocked) {
+        Some("it waits for the person in a dialog")
+    } else {
+        None
+    }
 }
 
 /// The ways that failed for each pending notification that wakes the session.
@@ -258,13 +296,13 @@ async fn wait_and_wake(
     let spec = WaitSpec {
         way: Some(way),
         settle: transport.settle(),
-        deadline: (Instant::now() + LONGEST_WAIT).into_std(),
+        deadline: (Instant::now() + transport.longest_wait()).into_std(),
         drain: false,
         ..WaitSpec::drain(project, Some(session), name, MAX_TEXT_BYTES)
     };
     let outcome = tokio::select! {
         biased;
-        outcome = hub.wait(spec) => outcome,
+        outcome = wait(&hub, spec, &transport) => outcome,
         () = cancel.cancelled() => return,
     };
     match outcome {
@@ -280,14 +318,26 @@ async fn wait_and_wake(
     }
 }
 
+/// Waits for a batch. A transport that refuses ends the wait before it counts as a wake.
+async fn wait(hub: &Hub, spec: WaitSpec, transport: &Transport) -> Result<Outcome, Rejected> {
+    if !transport.is_ready().await {
+        tokio::time::sleep(GRACE).await;
+        return Ok(Outcome::Empty);
+    }
+    hub.wait(spec).await
+}
+
 async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result<()> {
     let mut notifications = Vec::with_capacity(batch.items.len());
     for item in &batch.items {
         notifications.push(stored::item_json(hub, &batch.project, item).await?);
     }
     let mut claim = batch.claim(hub.log().epoch());
+    if !transport.is_ready().await {
+        return Ok(hub.give_back(claim).await?);
+    }
     let prompt = if transport.way().announces() {
-        wake_text::prompt(&batch.project, &notifications)
+        transport.announcement(&batch.project, &notifications)
     } else {
         let framed = wake_text::framed(&batch.project, &notifications, batch.remaining);
         let shown: HashSet<Seq> = batch.items[..framed.shown].iter().map(|it| it.id).collect();

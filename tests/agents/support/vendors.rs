@@ -249,9 +249,23 @@ impl Vendor {
 
     /// Starts the agent in a terminal, and waits until it is ready for a prompt.
     pub(crate) fn open(&self, hub: &InstalledHub, model: Model) -> Terminal {
+        self.open_with(hub, model, &[])
+    }
+
+    /// Starts it as [`Vendor::open`] does, with more variables.
+    pub(crate) fn open_with(
+        &self,
+        hub: &InstalledHub,
+        model: Model,
+        more: &[(&str, &str)],
+    ) -> Terminal {
         let mut command = self.command();
         command.extend(self.interactive.iter().map(|&it| it.to_owned()));
-        let (env, dir) = (self.env(&model), hub.project());
+        let (mut env, dir) = (self.env(&model), hub.project());
+        env.extend(
+            more.iter()
+                .map(|&(name, value)| (name.into(), value.into())),
+        );
         let pane = hub.tmux().start(self.agent.as_str(), &dir, &env, &command);
         pane.until("the agent is ready", |it| it.contains(self.ready));
         Terminal { model, pane }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Seq};
+use hub_protocol::{InboxName, Seq, Way};
 use tokio::time::Instant;
 
 use super::PushSession;
@@ -25,11 +25,21 @@ const RETRY: Duration = Duration::from_secs(15);
 /// When a thread in a turn is tried again: the turn ends some milliseconds after its `Stop` hook.
 const RETRY_BUSY: Duration = Duration::from_millis(50);
 
+/// A thread that could not be woken.
+#[derive(Debug, Clone, Copy)]
+struct Refused {
+    /// The record of its session's state.
+    seq: Seq,
+    /// The time of the next try.
+    next: Instant,
+    /// Whether the app-server has the thread.
+    exists: bool,
+}
+
 /// The threads of all sessions.
 pub(super) struct CodexThreads {
     hub: Hub,
-    /// The threads that could not be woken, each with the record of its session's state and the time of the next try.
-    refused: Mutex<HashMap<SessionKey, (Seq, Instant)>>,
+    refused: Mutex<HashMap<SessionKey, Refused>>,
 }
 
 /// The thread of one session.
@@ -52,7 +62,7 @@ impl CodexThreads {
     pub(super) async fn find(&self, candidate: &PushSession) -> Option<CodexThread> {
         let key = &candidate.key;
         let before = lock(&self.refused).get(key).copied();
-        let is_early = |(seq, at): (Seq, Instant)| seq == candidate.seq && Instant::now() < at;
+        let is_early = |it: Refused| it.seq == candidate.seq && Instant::now() < it.next;
         if candidate.is_headless || before.is_some_and(is_early) {
             return None;
         }
@@ -64,22 +74,34 @@ impl CodexThreads {
             id: candidate.agent_id.clone(),
             socket: home.join(app_server::SOCKET),
         };
-        let retry = match thread.idle().await {
+        let error = match thread.idle().await {
             Ok(_) => {
                 lock(&self.refused).remove(key);
                 return Some(thread);
             }
-            Err(PushError::Busy) => RETRY_BUSY,
-            Err(_) => RETRY,
+            Err(error) => error,
         };
-        let next = (candidate.seq, Instant::now() + retry);
-        lock(&self.refused).insert(key.clone(), next);
+        let retry = match error {
+            PushError::Busy => RETRY_BUSY,
+            _ => RETRY,
+        };
+        let refused = Refused {
+            seq: candidate.seq,
+            next: Instant::now() + retry,
+            exists: !matches!(error, PushError::NotRunning | PushError::NotLoaded),
+        };
+        lock(&self.refused).insert(key.clone(), refused);
         None
+    }
+
+    /// Whether the app-server has the session's thread, as far as the last try showed.
+    pub(super) fn has(&self, key: &SessionKey) -> bool {
+        lock(&self.refused).get(key).is_some_and(|it| it.exists)
     }
 
     /// When to try a session's thread again that could not be woken.
     pub(super) fn next_try(&self, key: &SessionKey) -> Option<Instant> {
-        lock(&self.refused).get(key).map(|(_, at)| *at)
+        lock(&self.refused).get(key).map(|it| it.next)
     }
 
     /// Forgets sessions that have ended.
@@ -96,7 +118,10 @@ impl CodexThread {
         let why = error.filter(|it| **it != PushError::Busy);
         let why = why.map(ToString::to_string);
         let mut waiters = self.hub.waiters().write();
-        waiters.activity().note_unreachable(self.key.clone(), why);
+        let key = self.key.clone();
+        waiters
+            .activity()
+            .note_unreachable(key, Way::AppServer, why);
         idle
     }
 
