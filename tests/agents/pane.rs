@@ -7,7 +7,9 @@ use hub_harness::{Hub, until};
 use serde_json::json;
 
 use crate::push::{NO_REWAKE, start_without_permissions, steps};
-use crate::support::{Builder, Claude, InstalledHub, KIMI, NO_LIMIT, no_limits};
+use crate::support::{
+    Builder, COPILOT, Claude, InstalledHub, KIMI, NO_LIMIT, QWEN, Vendor, no_limits,
+};
 
 const BY_PANE: [&str; 4] = ["stored", "emitted pane", "emitted hook", "acked"];
 
@@ -178,11 +180,10 @@ fn a_paste_without_a_proof_is_returned_and_never_repeated() {
     assert_eq!(claude.model.received("message from builder").len(), 1);
 }
 
-#[test]
-fn kimi_code_is_woken_by_a_paste_also_after_a_restart_of_the_hub() {
+fn is_woken_also_after_a_restart_of_the_hub(vendor: &Vendor) {
     let mut hub = InstalledHub::without_hooks(Hub::builder().set(NO_LIMIT));
-    let model = KIMI.install(&hub, turns([]));
-    let terminal = KIMI.open_with(&hub, model, &[ALLOWED]);
+    let model = vendor.install(&hub, turns([]));
+    let terminal = vendor.open_with(&hub, model, &[ALLOWED]);
     terminal.submit("Say it");
     hub.published("Agent main completed");
     for text in ["second line", "third line"] {
@@ -193,4 +194,19 @@ fn kimi_code_is_woken_by_a_paste_also_after_a_restart_of_the_hub() {
         hub.state("main", "complete");
         hub.server.restart();
     }
+}
+
+#[test]
+fn kimi_code_is_woken_by_a_paste_also_after_a_restart_of_the_hub() {
+    is_woken_also_after_a_restart_of_the_hub(&KIMI);
+}
+
+#[test]
+fn qwen_code_is_woken_by_a_paste_also_after_a_restart_of_the_hub() {
+    is_woken_also_after_a_restart_of_the_hub(&QWEN);
+}
+
+#[test]
+fn copilot_cli_is_woken_by_a_paste_also_after_a_restart_of_the_hub() {
+    is_woken_also_after_a_restart_of_the_hub(&COPILOT);
 }
