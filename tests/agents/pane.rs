@@ -185,13 +185,15 @@ fn is_woken_also_after_a_restart_of_the_hub(vendor: &Vendor) {
     let model = vendor.install(&hub, turns([]));
     let terminal = vendor.open_with(&hub, model, &[ALLOWED]);
     terminal.submit("Say it");
-    hub.published("Agent main completed");
+    hub.published("completed");
+    let sessions = hub.get("/sessions");
+    let name = sessions["sessions"][0]["name"].as_str().expect("a name");
     for text in ["second line", "third line"] {
         let id = hub.send("primary", "builder", text);
         terminal.model.until_received(text);
         hub.step(id, "acked");
         assert_eq!(steps(&hub, id), BY_PANE);
-        hub.state("main", "complete");
+        hub.state(name, "complete");
         hub.server.restart();
     }
 }
