@@ -115,7 +115,7 @@ fn a_paste_waits_while_the_person_uses_the_pane_and_says_why() {
 }
 
 #[test]
-fn nothing_is_pasted_while_a_shell_has_the_pane() {
+fn a_shell_in_the_foreground_of_the_pane_gets_no_paste() {
     let hub = hub();
     let claude = hub.claude(turns([])).env(ALLOWED.0, ALLOWED.1);
     let claude = idle(&hub, claude.in_shell());
@@ -133,7 +133,7 @@ fn nothing_is_pasted_while_a_shell_has_the_pane() {
 }
 
 #[test]
-fn nothing_is_pasted_before_the_session_allows_it() {
+fn a_session_gets_no_paste_before_it_allows_that() {
     let hub = hub();
     let claude = idle(&hub, hub.claude(turns([])));
     let id = hub.send("primary", "builder", "second line");

@@ -54,7 +54,7 @@ pub(crate) struct RunArgs {
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
-    /// Allow the hub to paste into the tmux pane when nothing else wakes the agent (HUB_PANE_DELIVERY=1)
+    /// Allow the hub to paste into the tmux pane when nothing else wakes the agent, as `HUB_PANE_DELIVERY=1` does
     #[arg(long)]
     pane: bool,
     /// The command
