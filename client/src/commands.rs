@@ -13,6 +13,7 @@ pub(crate) mod dashboard;
 pub(crate) mod doctor;
 pub(crate) mod down;
 pub(crate) mod expect;
+pub(crate) mod go;
 pub(crate) mod history;
 pub(crate) mod hook;
 pub(crate) mod hooks;
@@ -64,6 +65,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Withdraw(args) => Box::pin(withdraw::run(args, &context()?)).await,
         Command::Sessions(args) => Box::pin(sessions::run(args, &context()?)).await,
         Command::Look(args) => Box::pin(look::run(args, &context()?)).await,
+        Command::Go(args) => Box::pin(go::run(args, &context()?)).await,
         Command::Primary(args) => Box::pin(primary::run(args, &context()?)).await,
         Command::Listen(args) => Box::pin(listen::run(args, &context()?)).await,
         Command::Unlisten(args) => Box::pin(unlisten::run(args, &context()?)).await,

@@ -54,7 +54,8 @@ pub use question::{
 };
 pub use rule::{RuleInfo, RuleList, RuleMatch};
 pub use session::{
-    Listener, Listening, Process, Session, SessionInfo, Sessions, Source, Unlistened, Wake,
+    Listener, Listening, Process, Session, SessionInfo, Sessions, ShownPane, Source, Unlistened,
+    Wake,
 };
 pub use spool::{SpoolError, SpoolItem, Spooled, SpooledHook};
 pub use status::{StatusError, StatusLine};

@@ -58,6 +58,9 @@ pub struct SessionInfo {
     /// The session's tmux pane, such as `%7`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane: Option<String>,
+    /// Whether the hub may paste into that pane when nothing else wakes the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pane_delivery: Option<bool>,
     /// The session's title in its agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -124,6 +127,17 @@ pub struct Session {
     /// The listeners for its next stop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listeners: Vec<Listener>,
+}
+
+/// The answer to `POST /sessions/{target}/go`: the tmux pane that is active now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownPane {
+    /// The pane, such as `%7`.
+    pub pane: String,
+    /// Whether a tmux client shows it. Without one, `attach` shows it in a new terminal.
+    pub attached: bool,
+    /// The command that shows it in a new terminal.
+    pub attach: String,
 }
 
 /// The answer to `GET /sessions`.

@@ -47,31 +47,40 @@ pub enum Way {
     AppServer,
     /// `hubctl wait` in the background of the session.
     Wait,
+    /// A line that the hub pastes into the session's tmux pane.
+    Pane,
     /// In the answer to a hook.
     Hook,
 }
 
 impl Way {
     /// Every way, the best first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Module,
         Self::Rewake,
         Self::FileChanged,
         Self::Socket,
         Self::AppServer,
         Self::Wait,
+        Self::Pane,
         Self::Hook,
     ];
 
     /// Whether it only submits a prompt that announces the notifications. The answer to the hook of that prompt
     /// delivers them.
     pub fn announces(self) -> bool {
-        matches!(self, Self::Module | Self::FileChanged | Self::Socket)
+        matches!(
+            self,
+            Self::Module | Self::FileChanged | Self::Socket | Self::Pane
+        )
     }
 
     /// Whether the hub itself waits in the session's place, because the session has no waiter.
     pub fn is_pushed(self) -> bool {
-        matches!(self, Self::FileChanged | Self::Socket | Self::AppServer)
+        matches!(
+            self,
+            Self::FileChanged | Self::Socket | Self::AppServer | Self::Pane
+        )
     }
 
     /// The name in the API.
@@ -83,6 +92,7 @@ impl Way {
             Self::Socket => "socket",
             Self::AppServer => "app_server",
             Self::Wait => "wait",
+            Self::Pane => "pane",
             Self::Hook => "hook",
         }
     }

@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use hub_protocol::{Agent, InboxName, Verdict, denial, own_words};
+use hub_protocol::{Agent, InboxName, Verdict, WAKE_MARK, denial, own_words};
 use serde_json::{Map, Value};
 
 use crate::core::answer::AnswerKind;
@@ -185,10 +185,15 @@ fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
     }
 }
 
-/// A prompt of the person, or of the program that runs the agent.
+/// A prompt of the person, of the program that runs the agent, or of the hub, which pasted it into the agent's pane.
 fn prompted(text: &str) -> AgentEvent {
+    let is_own = text.trim_start().starts_with(WAKE_MARK);
     AgentEvent::Prompt {
-        by: TurnCause::Person,
+        by: if is_own {
+            TurnCause::Wake
+        } else {
+            TurnCause::Person
+        },
         text: text.to_owned(),
     }
 }

@@ -10,6 +10,7 @@ pub mod rejected;
 pub mod report;
 pub mod rule;
 pub mod secret;
+pub mod stat;
 pub mod sync;
 pub mod time;
 pub mod wake_files;

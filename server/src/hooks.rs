@@ -54,6 +54,7 @@ pub struct HookParams {
     branch: Option<String>,
     repository: Option<String>,
     pane: Option<String>,
+    pane_delivery: Option<bool>,
     entrypoint: Option<String>,
     headless: Option<bool>,
     watched: bool,
@@ -365,6 +366,7 @@ impl<'a> HookRequest<'a> {
             branch: params.branch.clone(),
             repository: params.repository.clone(),
             pane: params.pane.clone(),
+            pane_delivery: params.pane_delivery,
             title: self.event.title.clone(),
             metadata: None,
         }

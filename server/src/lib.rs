@@ -15,4 +15,5 @@ pub mod hub;
 pub mod log;
 pub mod maintain;
 pub mod serve;
+mod tmux;
 pub mod waiters;

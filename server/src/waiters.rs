@@ -14,7 +14,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
-use hub_protocol::{FailedWay, Holder, InboxName, ProjectName, Seq, Timestamp, ToolCall, WhyWoken};
+use hub_protocol::{
+    FailedWay, Holder, InboxName, ProjectName, Seq, Timestamp, ToolCall, Way, WhyWoken,
+};
 use tokio::sync::{oneshot, watch};
 
 use crate::core::sync;
@@ -259,8 +261,8 @@ impl Waiters {
         self.activity.has_module(place, now)
     }
 
-    /// Returns why the hub cannot wake this session now, if it knows a reason.
-    pub fn unreachable(&self, place: &SessionKey) -> Option<&str> {
+    /// Returns why the hub cannot wake this session now, if it knows a reason, and the way that it tried.
+    pub fn unreachable(&self, place: &SessionKey) -> Option<(Way, &str)> {
         self.activity.unreachable(place)
     }
 

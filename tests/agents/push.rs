@@ -10,13 +10,13 @@ use hub_harness::model::{Reply, Request, turns};
 use hub_harness::{Hub, Model, until, within};
 use serde_json::{Value, json};
 
-use crate::support::{Claude, InstalledHub, NO_LIMIT, installed, no_limits, signal};
+use crate::support::{Builder, Claude, InstalledHub, NO_LIMIT, installed, no_limits, signal};
 
 /// Hooks that report, and no hook that wakes.
-const NO_REWAKE: &[&str] = &["--no-rewake"];
+pub(crate) const NO_REWAKE: &[&str] = &["--no-rewake"];
 
 /// The states of a notification's deliveries, each with its way.
-fn steps(hub: &InstalledHub, id: u64) -> Vec<String> {
+pub(crate) fn steps(hub: &InstalledHub, id: u64) -> Vec<String> {
     let step = |it: &Value| match it["way"].as_str() {
         Some(way) => format!("{} {way}", it["state"].as_str().expect("a state")),
         None => it["state"].as_str().expect("a state").to_owned(),
@@ -26,12 +26,17 @@ fn steps(hub: &InstalledHub, id: u64) -> Vec<String> {
 
 /// Starts Claude Code, and switches its permissions off.
 fn without_permissions(hub: &InstalledHub) -> Claude {
+    start_without_permissions(hub, hub.claude(turns([])))
+}
+
+/// Starts this Claude Code, and switches its permissions off.
+pub(crate) fn start_without_permissions(hub: &InstalledHub, claude: Builder<'_>) -> Claude {
     let settings = hub.home().join(".claude/settings.json");
     let text = std::fs::read_to_string(&settings).expect("settings");
     let accepted = text.replacen('{', "{\"skipDangerousModePermissionPrompt\": true,", 1);
     std::fs::write(settings, accepted).expect("settings");
-    let claude = hub.claude(turns([])).env("IS_SANDBOX", "1");
     let claude = claude
+        .env("IS_SANDBOX", "1")
         .args(&["--allow-dangerously-skip-permissions"])
         .start();
     until("permissions are off", || {

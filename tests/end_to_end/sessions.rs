@@ -3,7 +3,7 @@
 use serde_json::{Value, json as value};
 
 use crate::fake::{Fake, http, ok};
-use crate::support::{Call, Place, json};
+use crate::support::{Call, Place, json, until};
 
 const COMMIT: &str = "git -c user.name=t -c user.email=t commit -q --allow-empty -m x";
 
@@ -47,12 +47,52 @@ fn look_shows_everything_and_changes_nothing() {
     let before = place.json("sessions --json");
     let shown = place.ctl("look w");
     let shown = shown.prints("blocked (").prints("/src/w1");
-    let shown = shown.prints("tmux select-window -t '%7'");
+    let shown = shown.prints("%7; to show it: hubctl go w1");
     let shown = shown.prints("[1] a").prints(&format!("hubctl answer {id}"));
     let shown = shown.prints("step 6").prints("step 3").stdout;
     assert!(!shown.contains("step 2"), "only the last five: {shown}");
     let expected = place.json("sessions --json");
     assert_eq!(before, expected, "nobody listens since");
+}
+
+#[test]
+fn go_shows_the_pane_of_a_session_or_says_what_to_do() {
+    let place = Place::with_hub();
+    let inner = "tmux -S ./inner.sock -f /dev/null";
+    let outer = "tmux -S ./outer.sock -f /dev/null";
+    let run = format!(
+        "{} run --session w1 -- sleep 600",
+        env!("CARGO_BIN_EXE_hubctl")
+    );
+    let start = format!("{inner} new-session -d sleep 600 \\; new-window -d '{run}'");
+    place.sh(&start).ok();
+    until("the session is registered", || {
+        place.ctl("sessions").stdout.contains("w1")
+    });
+    let shown = place.ctl("go w1");
+    shown
+        .prints("no terminal shows tmux")
+        .prints("inner.sock' attach -t '%1'");
+    place
+        .sh(&format!(
+            "{outer} new-session -d 'env -u TMUX {inner} attach'"
+        ))
+        .ok();
+    until("a terminal shows it", || {
+        place.json("go w1 --json")["attached"] == true
+    });
+    place.ctl("go w1").prints("pane %1 of w1 is active");
+    place
+        .sh(&format!("{outer} kill-server; {inner} kill-server"))
+        .ok();
+    place.register("w2", &value!({"cwd": "/src/w2"}));
+    let refused = place.hubctl("go w2").fails(1);
+    let why = "it reported no tmux pane";
+    assert!(
+        refused.stderr.contains(why) && refused.stderr.contains("hubctl look"),
+        "{refused:?}"
+    );
+    assert!(place.hubctl("go nobody").fails(1).stderr.contains("nobody"));
 }
 
 #[test]

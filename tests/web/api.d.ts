@@ -126,7 +126,7 @@ export interface Schemas {
         way?: Schemas["Way"];
         since: Schemas["Timestamp"];
     };
-    Way: "module" | "rewake" | "file_changed" | "socket" | "app_server" | "wait" | "hook";
+    Way: "module" | "rewake" | "file_changed" | "socket" | "app_server" | "wait" | "pane" | "hook";
     InboxInfo: {
         project: Schemas["Project"];
         name: Schemas["Name"];
@@ -159,6 +159,7 @@ export interface Schemas {
         branch?: string;
         repository?: string;
         pane?: string;
+        pane_delivery?: boolean;
         title?: string;
         metadata?: unknown;
     };
@@ -178,6 +179,7 @@ export interface Schemas {
         branch?: string;
         repository?: string;
         pane?: string;
+        pane_delivery?: boolean;
         title?: string;
         metadata?: unknown;
         primary: boolean;

@@ -10,6 +10,7 @@ const WAY_TEXTS = {
   socket: 'a message to the agent’s socket woke the session',
   app_server: 'the agent’s own server began a turn',
   wait: 'its waiter woke the session',
+  pane: 'a line pasted into its tmux pane woke the session',
   hook: 'with the answer to a hook',
 };
 
@@ -48,7 +49,8 @@ const STEP_TEXTS = {
  */
 export function describeStep(step) {
   const limit = step.limit && `limit: ${step.limit}`;
-  return { text: STEP_TEXTS[step.state]?.(step) ?? step.state, why: (step.way && WAY_TEXTS[step.way]) ?? step.why ?? limit ?? step.rides_along ?? '' };
+  const way = step.state === 'emitted' && step.way ? WAY_TEXTS[step.way] : undefined;
+  return { text: STEP_TEXTS[step.state]?.(step) ?? step.state, why: way ?? step.why ?? limit ?? step.rides_along ?? '' };
 }
 
 /** @param {string} by */

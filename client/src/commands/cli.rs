@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
     ack, answer, ask, claim, clear, cluster, completions, config, dashboard, doctor, down, expect,
-    history, hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, program,
+    go, history, hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, program,
     questions, reset, rules, run, seen, service, sessions, stats, status, stream, trace, tunnel,
     unlisten, up, wait, wake_test, watch, why, withdraw,
 };
@@ -103,6 +103,8 @@ pub(crate) enum Command {
     Sessions(sessions::SessionsArgs),
     /// Show one session in detail
     Look(look::LookArgs),
+    /// Show a session's tmux pane
+    Go(go::GoArgs),
     /// Show the primary session, or choose it
     Primary(primary::PrimaryArgs),
     /// Be notified of a session's next stop

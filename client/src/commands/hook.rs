@@ -20,7 +20,7 @@ use serde::de::IgnoredAny;
 use self::budget::Budget;
 pub(crate) use self::payload::Payload;
 use self::surroundings::Surroundings;
-pub(crate) use self::surroundings::project_repository;
+pub(crate) use self::surroundings::{PANE_DELIVERY, allows_pane_delivery, project_repository};
 use super::hooks;
 use crate::arguments::agent;
 use crate::error::Error;

@@ -15,7 +15,6 @@ use crate::identity::Context;
 use crate::output::age::age;
 use crate::output::println;
 use crate::output::text::{json_line, line};
-use crate::system::shell::quoted;
 
 use super::history;
 
@@ -144,8 +143,7 @@ fn facts(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
     facts.extend(info.parent.as_ref().map(|it| ("parent", it.to_string())));
     if let Some(pane) = info.pane.as_ref().filter(|pane| !pane.is_empty()) {
         let pane = line(pane);
-        let at = quoted(&pane);
-        let go = format!("tmux select-window -t {at} && tmux select-pane -t {at}");
+        let go = format!("hubctl go {}", session.id);
         facts.push(("pane", format!("{pane}; to show it: {go}")));
     }
     if let Some(seen) = session.last_seen {

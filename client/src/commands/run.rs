@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use self::child::{Child, Ended};
 use self::signals::Signals;
+use super::hook::allows_pane_delivery;
 use super::watch::{self, Stamp};
 use crate::error::Error;
 use crate::exit_code::Exit;
@@ -40,6 +41,7 @@ notification, and it has no such `data`.
 Examples:
   hubctl run -- make test
   hubctl run --session nightly --name \"nightly build\" -- ./build.sh --all 2>>build.log
+  hubctl run --pane -- kimi
   HUB_PARENT=lead hubctl run --session w1 -- codex exec \"fix the flaky test\"")]
 /// The arguments of `hubctl run`.
 pub(crate) struct RunArgs {
@@ -52,6 +54,9 @@ pub(crate) struct RunArgs {
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
+    /// Allow the hub to paste into the tmux pane when nothing else wakes the agent, as `HUB_PANE_DELIVERY=1` does
+    #[arg(long)]
+    pane: bool,
     /// The command
     #[arg(
         required = true,
@@ -70,6 +75,8 @@ struct Job {
     name: String,
     project: ProjectName,
     parent: Option<InboxName>,
+    /// Whether the hub may paste into the session's pane.
+    pane_delivery: bool,
     status_file: Option<PathBuf>,
     /// The status file's content before the command started.
     before: Option<FileContent>,
@@ -152,6 +159,7 @@ impl Job {
             name: args.name.clone().unwrap_or_else(|| session.to_string()),
             project: context.project(args.project.as_ref())?.value,
             parent: context.env.parsed("HUB_PARENT")?.map(|parent| parent.value),
+            pane_delivery: args.pane || allows_pane_delivery(&context.env),
             session,
             before: status_file.as_deref().and_then(written),
             status_file,

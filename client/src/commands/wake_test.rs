@@ -103,7 +103,7 @@ pub(crate) async fn run(args: &WakeTestArgs, context: &Context) -> Result<Exit, 
 
 fn parse_way(name: &str) -> Result<Way, &'static str> {
     let found = Way::ALL.into_iter().find(|way| way.as_str() == name);
-    found.ok_or("use module, rewake, file_changed, socket, app_server, wait or hook")
+    found.ok_or("use module, rewake, file_changed, socket, app_server, wait, pane or hook")
 }
 
 async fn send(hub: &Hub, inbox: &InboxName, project: &ProjectName) -> Result<Seq, Error> {

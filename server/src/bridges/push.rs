@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::local_sessions::boot_id;
 use crate::core::command::Command;
+use crate::core::rejected::Rejected;
 use crate::fold::{Inbox, Session, SessionKey, State};
 use crate::hub::{Hub, stored, wake_text};
 use crate::waiters::{Batch, MAX_TEXT_BYTES, Outcome, Reach, SharedWaiters, WaitSpec};
@@ -23,6 +24,7 @@ use crate::waiters::{Batch, MAX_TEXT_BYTES, Outcome, Reach, SharedWaiters, WaitS
 mod claude_inbox;
 mod codex;
 mod mailbox;
+mod pane;
 mod transport;
 
 use claude_inbox::ClaudeInboxes;
@@ -49,6 +51,12 @@ struct PushSession {
     cwd: Option<String>,
     /// Whether its process runs on another machine, so that only its own waiter can wake it.
     is_elsewhere: bool,
+    /// Its tmux pane.
+    pane: Option<String>,
+    /// Whether the hub may paste into that pane.
+    pane_delivery: bool,
+    /// Why it is not idle.
+    busy: Option<&'static str>,
     /// Whether it is idle and has no waiter of its own.
     is_unattended: bool,
     /// The record that last reported its state.
@@ -137,6 +145,8 @@ impl Pushes {
             self.since.remove(key);
             self.dismiss(key);
             self.note_failed(key, None);
+            let waits = candidate.pane_delivery && !candidate.pending.is_empty();
+            pane::note(&self.hub, key, candidate.busy.filter(|_| waits));
             return None;
         }
         let since = *self.since.entry(key.clone()).or_insert_with(Instant::now);
@@ -144,16 +154,20 @@ impl Pushes {
         if candidate.agent != Agent::Codex && since + GRACE > Instant::now() {
             return Some(since + GRACE);
         }
-        if let Some(standin) = self.standins.get(key)
-            && is_useful(standin.way, candidate)
-        {
+        let used = self.standins.get(key).map(|it| it.way);
+        if used.is_some_and(|way| way != Way::Pane && is_useful(way, candidate)) {
             return None;
         }
         let chosen = transport::choose(&self.hub, &self.inboxes, &self.threads, candidate);
         let transport = match chosen.await {
             Ok(transport) => transport,
             Err(failed) => {
+                let pane = failed.iter().find(|it| it.way == Way::Pane);
+                pane::note(&self.hub, key, pane.map(|it| it.why.as_str()));
                 self.note_failed(key, Some(failed));
+                if used == Some(Way::Pane) {
+                    self.dismiss(key);
+                }
                 // A socket may take no more messages now, or its file may not be written yet.
                 let may_change = !candidate.pending.is_empty() && !candidate.is_elsewhere;
                 let soon = may_change.then(|| Instant::now() + GRACE);
@@ -161,12 +175,20 @@ impl Pushes {
             }
         };
         self.note_failed(key, None);
-        if self.standins.contains_key(key) {
+        // A pane that refuses is asked again.
+        let is_pane = transport.way() == Way::Pane;
+        let again = is_pane.then(|| Instant::now() + GRACE);
+        if !is_pane {
+            pane::note(&self.hub, key, None);
+        } else if used == Some(Way::Pane) {
+            return again;
+        }
+        if used.is_some() {
             self.dismiss(key);
             return Some(Instant::now() + DEBOUNCE);
         }
         self.stand_in(key.clone(), transport);
-        None
+        again
     }
 
     /// Keeps for people why the session cannot be woken.
@@ -246,6 +268,9 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
             is_elsewhere: process.as_ref().is_some_and(|it| it.boot_id != boot_id),
             process,
             cwd: info.cwd.clone(),
+            pane: info.pane.clone(),
+            pane_delivery: info.pane_delivery == Some(true),
+            busy: why_not_idle(session),
             is_unattended: reach == Reach::Idle,
             bypasses: waiters.bypasses(&place),
             pending: pending(state, &place),
@@ -253,6 +278,17 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
         })
     };
     state.sessions(None).filter_map(candidate).collect()
+}
+
+/// Why a session is not idle by its hooks.
+fn why_not_idle(session: &Session) -> Option<&'static str> {
+    if session.is_in_turn() {
+        Some("it is at work; the answer to its next hook delivers")
+    } else if session.state == Some(SessionState::Blocked) {
+        Some("it waits for the person in a dialog")
+    } else {
+        None
+    }
 }
 
 /// The ways that failed for each pending notification that wakes the session.
@@ -278,13 +314,13 @@ async fn wait_and_wake(
     let spec = WaitSpec {
         way: Some(way),
         settle: transport.settle(),
-        deadline: (Instant::now() + LONGEST_WAIT).into_std(),
+        deadline: (Instant::now() + transport.longest_wait()).into_std(),
         drain: false,
         ..WaitSpec::drain(project, Some(session), name, MAX_TEXT_BYTES)
     };
     let outcome = tokio::select! {
         biased;
-        outcome = hub.wait(spec) => outcome,
+        outcome = wait(&hub, spec, &transport) => outcome,
         () = cancel.cancelled() => return,
     };
     match outcome {
@@ -300,14 +336,26 @@ async fn wait_and_wake(
     }
 }
 
+/// Waits for a batch. A transport that refuses ends the wait before it counts as a wake.
+async fn wait(hub: &Hub, spec: WaitSpec, transport: &Transport) -> Result<Outcome, Rejected> {
+    if !transport.is_ready().await {
+        tokio::time::sleep(GRACE).await;
+        return Ok(Outcome::Empty);
+    }
+    hub.wait(spec).await
+}
+
 async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result<()> {
     let mut notifications = Vec::with_capacity(batch.items.len());
     for item in &batch.items {
         notifications.push(stored::item_json(hub, &batch.project, item).await?);
     }
     let mut claim = batch.claim(hub.log().epoch());
+    if !transport.is_ready().await {
+        return Ok(hub.give_back(claim).await?);
+    }
     let prompt = if transport.way().announces() {
-        wake_text::prompt(&batch.project, &notifications)
+        transport.announcement(&batch.project, &notifications)
     } else {
         let framed = wake_text::framed(&batch.project, &notifications, batch.remaining);
         let shown: HashSet<Seq> = batch.items[..framed.shown].iter().map(|it| it.id).collect();

@@ -225,7 +225,7 @@ impl State {
         let by_wakes = emitted.filter(|(_, _, way)| {
             matches!(
                 way,
-                Way::Rewake | Way::FileChanged | Way::Socket | Way::Wait
+                Way::Rewake | Way::FileChanged | Way::Socket | Way::Wait | Way::Pane
             )
         });
         let ids: BTreeSet<Seq> = by_wakes.map(|(_, id, _)| id).collect();

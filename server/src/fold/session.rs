@@ -317,6 +317,7 @@ macro_rules! with_info_fields {
             branch,
             repository,
             pane,
+            pane_delivery,
             title,
             metadata
         )

@@ -32,6 +32,9 @@ fn line(said: &Notification) -> String {
     }
 }
 
+/// The most characters of a pasted line, without its number. Agents show a longer paste as a placeholder.
+const PASTED_CHARS: usize = 300;
+
 /// The first line of every prompt by which the hub wakes a session.
 fn head(project: &ProjectName) -> String {
     let project = project.as_str();
@@ -43,6 +46,24 @@ fn head(project: &ProjectName) -> String {
 pub fn prompt(project: &ProjectName, notifications: &[Bytes]) -> String {
     let lines = lines(notifications, notifications.len());
     format!("{}\n{lines}", head(project))
+}
+
+/// One line that announces notifications, given as JSON, to a session whose agent takes it for a prompt of the person. So
+/// it has no text of the senders; the answer to the hook of the prompt delivers that as data. `number` makes it unique.
+pub fn pasted(project: &ProjectName, notifications: &[Bytes], number: &str) -> String {
+    let first = notifications.iter().take(NAMED);
+    let said = first.filter_map(|json| serde_json::from_slice::<Notification>(json).ok());
+    let mut senders: Vec<String> = said
+        .map(|it| format!("{} from {}", it.kind.as_str(), it.from))
+        .collect();
+    if notifications.len() > NAMED {
+        senders.push(format!("{} more", notifications.len() - NAMED));
+    }
+    let line = format!("{} {}", head(project), senders.join(", "));
+    // Agents read a file whose path follows this character.
+    let short = line.chars().take(PASTED_CHARS);
+    let short: String = short.map(|it| if it == '@' { '_' } else { it }).collect();
+    format!("{short} (wake {number})")
 }
 
 /// The prompt that contains notifications, given as JSON, as many as fit; `remaining` more are pending.
@@ -60,6 +81,22 @@ pub fn framed(project: &ProjectName, notifications: &[Bytes], remaining: u64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pasted_line_has_no_text_of_the_senders() {
+        let said = serde_json::json!({
+            "id": 1, "ts": "2026-01-01T00:00:00Z", "from": "ci", "from_name": "@evil", "type": "error",
+            "priority": "normal", "project": "p", "msg": "@/etc/passwd", "expires_at": "2026-01-02T00:00:00Z",
+        });
+        let all = vec![Bytes::from(said.to_string()); NAMED + 2];
+        let line = pasted(&"/src/hub".parse().unwrap(), &all, "1a2b");
+        let start = "Notifications from the hub (hub): error from ci, error from ci, ";
+        assert!(
+            line.starts_with(start) && line.ends_with(", 2 more (wake 1a2b)"),
+            "{line}"
+        );
+        assert!(!line.contains(['@', '\n']), "{line}");
+    }
 
     #[test]
     fn a_line_is_the_text_without_hidden_characters() {

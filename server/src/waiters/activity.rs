@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use hub_protocol::{FailedWay, InboxName, ProjectName, Timestamp, ToolCall};
+use hub_protocol::{FailedWay, InboxName, ProjectName, Timestamp, ToolCall, Way};
 
 use super::tool_calls::{ToolCalls, ToolReport};
 use crate::core::record::TurnCause;
@@ -32,8 +32,8 @@ pub struct Activity {
     /// When the poll of each session's module was last answered.
     modules: HashMap<SessionKey, Instant>,
     causes: HashMap<SessionKey, (TurnCause, Instant)>,
-    /// Why each session cannot be woken, if the hub tried.
-    unreachable: HashMap<SessionKey, String>,
+    /// Why each session cannot be woken in this way, if the hub tried.
+    unreachable: HashMap<SessionKey, (Way, String)>,
     /// Why each way to wake a session failed, for idle sessions that the hub cannot wake.
     failed_ways: HashMap<SessionKey, Vec<FailedWay>>,
     /// Sessions whose permission mode allows everything.
@@ -157,16 +157,17 @@ impl Activity {
         (now.saturating_duration_since(at) < CAUSE_ECHO).then_some(cause)
     }
 
-    /// Notes why the hub cannot wake a session now, or with `None` that it can.
-    pub fn note_unreachable(&mut self, place: SessionKey, why: Option<String>) {
+    /// Notes why the hub cannot wake a session in this way now, or with `None` that it can.
+    pub fn note_unreachable(&mut self, place: SessionKey, way: Way, why: Option<String>) {
         match why {
-            Some(why) => self.unreachable.insert(place, why),
+            Some(why) => self.unreachable.insert(place, (way, why)),
             None => self.unreachable.remove(&place),
         };
     }
 
-    pub(super) fn unreachable(&self, place: &SessionKey) -> Option<&str> {
-        self.unreachable.get(place).map(String::as_str)
+    pub(super) fn unreachable(&self, place: &SessionKey) -> Option<(Way, &str)> {
+        let (way, why) = self.unreachable.get(place)?;
+        Some((*way, why))
     }
 
     /// Notes why no way wakes an idle session, or with `None` that one does or that none is needed.

@@ -173,7 +173,9 @@ impl Waiters {
             if waiter.spec.barrier.is_some() {
                 return self.finish(state, id, WhyWoken::Timeout, now);
             }
-            if let Some(session) = waiter.spec.session.clone() {
+            // The hub's own wait in the place of a session ends without a turn.
+            let session = waiter.spec.session.clone();
+            if let Some(session) = session.filter(|_| !waiter.yields()) {
                 let place = (waiter.spec.project.clone(), session);
                 self.activity.timed_out(place, now.mono);
             }

@@ -18,6 +18,7 @@ pub(crate) struct Builder<'a> {
     dir: PathBuf,
     args: Vec<String>,
     env: Vec<(String, String)>,
+    in_shell: bool,
 }
 
 /// Returns the call of a tool that asks the person for one of two colours.
@@ -52,7 +53,14 @@ impl<'a> Builder<'a> {
             dir: sandbox.project(),
             args: vec!["--permission-mode".into(), "default".into()],
             env: Vec::new(),
+            in_shell: false,
         }
+    }
+
+    /// Starts it from a shell in its terminal, as a person does.
+    pub(crate) fn in_shell(mut self) -> Self {
+        self.in_shell = true;
+        self
     }
 
     /// Sets the tmux session's name, for tests with several.
@@ -86,7 +94,18 @@ impl<'a> Builder<'a> {
         let (model, sandbox) = (self.model, self.sandbox);
         self.env.push(("ANTHROPIC_BASE_URL".into(), model.url()));
         let tmux = sandbox.tmux();
-        let pane = tmux.start(&self.name, &self.dir, &self.env, &command);
+        let pane = if self.in_shell {
+            let shell = ["bash", "--norc"].map(str::to_owned);
+            let pane = tmux.start(&self.name, &self.dir, &self.env, &shell);
+            pane.until("the shell is ready", |it| {
+                it.contains('$') || it.contains('#')
+            });
+            pane.type_in(&command.join(" "));
+            pane.press(&["Enter"]);
+            pane
+        } else {
+            tmux.start(&self.name, &self.dir, &self.env, &command)
+        };
         let is_ready = |shown: &str| shown.contains('❯') && shown.contains("manual mode on");
         pane.until("Claude Code is ready", is_ready);
         Claude { model, pane }

@@ -191,6 +191,16 @@ impl InstalledHub {
         self.find_session(name).map(drop)
     }
 
+    /// Changes properties of the session of this name.
+    pub(crate) fn put_session(&self, name: &str, info: &Value) {
+        let id = self.session(name)["id"].clone();
+        let id = id.as_str().expect("an id");
+        let path = format!("/sessions/{id}?project={}", encoded(&self.project_name()));
+        self.runtime.block_on(async {
+            self.client().put_json(&path, info).await.expect(200);
+        });
+    }
+
     fn find_session(&self, name: &str) -> Option<Value> {
         { self.list("sessions") }
             .into_iter()

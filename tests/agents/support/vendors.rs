@@ -144,6 +144,9 @@ pub(crate) const KIMI: Vendor = Vendor {
     ready: "context",
 };
 
+/// The dialogs in which Kimi Code and Copilot CLI ask whether to trust the directory; Enter trusts it.
+const TRUST: [&str; 2] = ["Trust this folder?", "Confirm folder trust"];
+
 /// A terminal with an agent, and the model that answers it.
 pub(crate) struct Terminal {
     /// The model.
@@ -249,11 +252,36 @@ impl Vendor {
 
     /// Starts the agent in a terminal, and waits until it is ready for a prompt.
     pub(crate) fn open(&self, hub: &InstalledHub, model: Model) -> Terminal {
+        self.open_with(hub, model, &[])
+    }
+
+    /// Starts it as [`Vendor::open`] does, with more variables.
+    pub(crate) fn open_with(
+        &self,
+        hub: &InstalledHub,
+        model: Model,
+        more: &[(&str, &str)],
+    ) -> Terminal {
         let mut command = self.command();
         command.extend(self.interactive.iter().map(|&it| it.to_owned()));
-        let (env, dir) = (self.env(&model), hub.project());
+        let (mut env, dir) = (self.env(&model), hub.project());
+        env.extend(
+            more.iter()
+                .map(|&(name, value)| (name.into(), value.into())),
+        );
         let pane = hub.tmux().start(self.agent.as_str(), &dir, &env, &command);
-        pane.until("the agent is ready", |it| it.contains(self.ready));
+        let asks = |it: &str| TRUST.iter().any(|dialog| it.contains(dialog));
+        let is_ready = |it: &str| it.contains(self.ready) && !asks(it);
+        pane.until("it is ready or asks", |it| is_ready(it) || asks(it));
+        if asks(&pane.text()) {
+            until("the directory is trusted", || {
+                pane.press(&["Enter"]);
+                within(Duration::from_secs(2), || {
+                    (!asks(&pane.text())).then_some(())
+                })
+            });
+        }
+        pane.until("the agent is ready", is_ready);
         Terminal { model, pane }
     }
 }

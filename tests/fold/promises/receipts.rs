@@ -123,7 +123,13 @@ fn an_item_that_the_agent_refused_is_offered_at_once_in_another_way() {
 
 #[test]
 fn an_item_that_is_pushed_to_an_ended_session_stays_pending() {
-    for way in [Way::Module, Way::FileChanged, Way::Socket, Way::AppServer] {
+    for way in [
+        Way::Module,
+        Way::FileChanged,
+        Way::Socket,
+        Way::AppServer,
+        Way::Pane,
+    ] {
         let mut hub = Hub::new();
         hub.hook("w1", AgentEvent::Started);
         let id = hub.say(sent("ci", "w1"));
@@ -135,7 +141,7 @@ fn an_item_that_is_pushed_to_an_ended_session_stays_pending() {
 
 #[test]
 fn the_hook_of_the_announcing_prompt_delivers_an_announced_item() {
-    for way in [Way::Module, Way::FileChanged, Way::Socket] {
+    for way in [Way::Module, Way::FileChanged, Way::Socket, Way::Pane] {
         let (mut hub, id) = shown_by(way);
         hub.hook("w1", prompt(Wake));
         assert_eq!(

@@ -160,7 +160,7 @@ impl Pane {
     }
 
     /// Runs a command of tmux with more arguments; returns its stdout.
-    fn tmux(&self, command: &str, more: &[&str]) -> String {
+    pub fn tmux(&self, command: &str, more: &[&str]) -> String {
         run(tmux(&self.socket).args(command.split(' ')).args(more))
     }
 }

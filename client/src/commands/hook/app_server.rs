@@ -3,12 +3,13 @@
 use hub_protocol::Agent;
 
 use super::headless::command_line;
+use super::surroundings::PANE_DELIVERY;
 use crate::system::env::Env;
 use crate::system::process;
 
 /// Variables of a terminal, and of an agent in it. The app-server has those of the terminal that started it, which need
 /// not be the session's.
-pub(super) const OF_TERMINAL: [&str; 8] = [
+pub(super) const OF_TERMINAL: [&str; 9] = [
     "HUB_SESSION",
     "HUB_SESSION_PID",
     "HUB_PARENT",
@@ -17,6 +18,7 @@ pub(super) const OF_TERMINAL: [&str; 8] = [
     "CLAUDE_PROJECT_DIR",
     "TMUX",
     "TMUX_PANE",
+    PANE_DELIVERY,
 ];
 
 /// Whether this process is a hook of a session in an app-server.

@@ -15,6 +15,9 @@ use crate::identity::sender::{given_session, is_given_to};
 use crate::system::env::Env;
 use crate::system::process;
 
+/// The variable by which a session allows the hub to paste into its tmux pane, if it is `1`.
+pub(crate) const PANE_DELIVERY: &str = "HUB_PANE_DELIVERY";
+
 /// The surroundings of an agent's session.
 #[derive(Debug)]
 pub(super) struct Surroundings {
@@ -87,11 +90,17 @@ impl Surroundings {
             .maybe("branch", repository.and_then(Repository::branch))
             .maybe("repository", repository.and_then(Repository::web_address))
             .maybe("pane", var("TMUX_PANE"))
+            .maybe("pane_delivery", allows_pane_delivery(env).then_some(true))
             .with("headless", self.headless)
             .maybe("watched", watched.then_some(true))
             .with("rewake", args.rewake && !self.headless)
             .maybe("watches", args.rewake.then_some(true))
     }
+}
+
+/// Whether the session allows the hub to paste into its tmux pane.
+pub(crate) fn allows_pane_delivery(env: &Env) -> bool {
+    env.var(PANE_DELIVERY).is_some_and(|it| it == "1")
 }
 
 /// The repository that gives a session its project. That is the one in which the agent was started, if the agent tells,
@@ -138,6 +147,7 @@ mod tests {
                 ("HUB_ROLE", "primary"),
                 ("HUB_PROJECT", "/p q"),
                 ("TMUX_PANE", "%7"),
+                (PANE_DELIVERY, "1"),
             ],
             true,
         );
@@ -145,7 +155,7 @@ mod tests {
             "project=%2Fp%20q&",
             "&session=me&",
             "&role=primary&",
-            "&pane=%257&",
+            "&pane=%257&pane_delivery=true&",
             "&rewake=true",
             "&host=",
             "&pid=",

@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use super::Job;
 use super::signals::Signals;
 use super::tail::Tail;
+use crate::commands::hook::PANE_DELIVERY;
 use crate::error::Error;
 use crate::identity::sender::SESSION_AGENT;
 
@@ -49,6 +50,7 @@ impl Child {
             .env_remove(SESSION_AGENT)
             .env("HUB_PROJECT", job.project.as_str())
             .env_remove("HUB_STATUS_FILE")
+            .envs(job.pane_delivery.then_some((PANE_DELIVERY, "1")))
             .envs(job.status_file.iter().map(|path| ("HUB_STATUS_FILE", path)));
         if !to_terminal {
             start.stderr(Stdio::piped());

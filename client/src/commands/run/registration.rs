@@ -65,6 +65,7 @@ fn info(job: &Job, context: &Context) -> SessionInfo {
         // This process instead of the command's, because it lives until it has reported the command's end.
         process: Some(process::this()),
         pane: context.env.var("TMUX_PANE").and_then(text),
+        pane_delivery: job.pane_delivery.then_some(true),
         ..SessionInfo::default()
     }
 }

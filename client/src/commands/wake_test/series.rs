@@ -43,7 +43,8 @@ impl Series<'_> {
     pub(super) async fn run(&self, count: u32, wanted: Option<Way>) -> Result<Exit, Error> {
         let mut summary = Summary::default();
         for _ in 0..count {
-            if let Some(way) = wanted.filter(|it| it.is_pushed()) {
+            // The hub looks at a pane only when something is pending.
+            if let Some(way) = wanted.filter(|it| it.is_pushed() && *it != Way::Pane) {
                 self.until_waiting(way).await?;
             }
             tokio::time::sleep(self.pause.mul_f64(random::fraction()?)).await;

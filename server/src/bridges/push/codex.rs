@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Seq};
+use hub_protocol::{InboxName, Seq, Way};
 use tokio::time::Instant;
 
 use super::PushSession;
@@ -44,6 +44,8 @@ struct Refused {
     /// The time of the next try.
     until: Instant,
     why: String,
+    /// Whether the app-server has the thread.
+    exists: bool,
 }
 
 /// The thread of one session.
@@ -95,6 +97,7 @@ impl CodexThreads {
             seq: candidate.seq,
             until: Instant::now() + retry,
             why: error.to_string(),
+            exists: !matches!(error, PushError::NotRunning | PushError::NotLoaded),
         };
         lock(&self.refused).insert(key.clone(), refused);
         Err(error.to_string())
@@ -114,6 +117,11 @@ impl CodexThreads {
         let until = Instant::now() + RETRY;
         lock(&self.trust).insert(candidate.key.clone(), (until, why.clone()));
         why
+    }
+
+    /// Whether the app-server has the session's thread, as far as the last try showed.
+    pub(super) fn has(&self, key: &SessionKey) -> bool {
+        lock(&self.refused).get(key).is_some_and(|it| it.exists)
     }
 
     /// When to try a session's thread again that could not be woken.
@@ -143,7 +151,10 @@ impl CodexThread {
         let why = error.filter(|it| **it != PushError::Busy);
         let why = why.map(ToString::to_string);
         let mut waiters = self.hub.waiters().write();
-        waiters.activity().note_unreachable(self.key.clone(), why);
+        let key = self.key.clone();
+        waiters
+            .activity()
+            .note_unreachable(key, Way::AppServer, why);
         idle
     }
 

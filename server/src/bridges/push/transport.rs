@@ -3,13 +3,16 @@
 use std::io;
 use std::time::Duration;
 
-use hub_protocol::{Agent, FailedWay, Seq, Way};
+use bytes::Bytes;
+use hub_protocol::{Agent, FailedWay, ProjectName, Seq, Way};
 
 use super::claude_inbox::{ClaudeInbox, ClaudeInboxes};
 use super::codex::{CodexThread, CodexThreads};
-use super::{PushSession, is_useful};
+use super::pane::PastePane;
+use super::{LONGEST_WAIT, PushSession, is_useful};
+use crate::bridges::claude_sessions;
 use crate::core::wake_files::WakeFiles;
-use crate::hub::Hub;
+use crate::hub::{Hub, wake_text};
 
 /// Timeout of one use of a transport.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,6 +31,8 @@ pub(super) enum Transport {
     Inbox(ClaudeInbox),
     /// Its thread in Codex's app-server.
     Thread(CodexThread),
+    /// Its tmux pane.
+    Pane(PastePane),
 }
 
 impl Transport {
@@ -36,16 +41,41 @@ impl Transport {
             Self::File(..) => Way::FileChanged,
             Self::Inbox(_) => Way::Socket,
             Self::Thread(_) => Way::AppServer,
+            Self::Pane(_) => Way::Pane,
         }
     }
 
     /// How long to wait for further notifications after the first: a socket takes few messages, and each wake of a thread
-    /// is a turn.
+    /// or a pane is a turn.
     pub(super) fn settle(&self) -> Duration {
         match self {
             Self::File(..) => Duration::ZERO,
-            Self::Inbox(_) => Duration::from_millis(200),
+            Self::Inbox(_) | Self::Pane(_) => Duration::from_millis(200),
             Self::Thread(_) => Duration::from_millis(50),
+        }
+    }
+
+    /// How long one wait lasts. A better way than the pane may come at any time.
+    pub(super) fn longest_wait(&self) -> Duration {
+        match self {
+            Self::Pane(_) => Duration::from_secs(5),
+            _ => LONGEST_WAIT,
+        }
+    }
+
+    /// Whether it can be used now. Only a pane may refuse; the session then shows why.
+    pub(super) async fn is_ready(&self) -> bool {
+        match self {
+            Self::Pane(pane) => pane.is_ready().await,
+            _ => true,
+        }
+    }
+
+    /// The prompt that announces notifications, given as JSON.
+    pub(super) fn announcement(&self, project: &ProjectName, notifications: &[Bytes]) -> String {
+        match self {
+            Self::Pane(pane) => pane.line(project, notifications),
+            _ => wake_text::prompt(project, notifications),
         }
     }
 
@@ -59,6 +89,7 @@ impl Transport {
                 }
                 Self::Inbox(inbox) => inbox.send(prompt).await,
                 Self::Thread(thread) => thread.wake(prompt).await,
+                Self::Pane(pane) => pane.wake(prompt).await,
             }
         };
         tokio::time::timeout(TIMEOUT, woken).await?
@@ -82,10 +113,44 @@ pub(super) async fn choose(
         let failed = |way| failed(way, ELSEWHERE);
         return Err(ways.into_iter().map(failed).collect());
     }
-    match candidate.agent {
+    let own = match candidate.agent {
         Agent::Claude => of_claude(hub, inboxes, candidate).await,
         Agent::Codex => of_codex(threads, candidate).await,
         _ => Err(Vec::new()),
+    };
+    let mut ways = match own {
+        Ok(transport) => return Ok(transport),
+        Err(failed) => failed,
+    };
+    if !needs_pane(candidate) || has_other_way(threads, candidate).await {
+        return Err(ways);
+    }
+    match PastePane::of(hub, candidate) {
+        Ok(pane) => Ok(Transport::Pane(pane)),
+        Err(why) => {
+            ways.push(failed(Way::Pane, why));
+            Err(ways)
+        }
+    }
+}
+
+/// Whether something is pending for a session in a pane that was not pasted into it yet.
+fn needs_pane(candidate: &PushSession) -> bool {
+    let is_pending = !candidate.pending.is_empty() && is_useful(Way::Pane, candidate);
+    is_pending && candidate.pane.is_some() && !candidate.is_headless
+}
+
+/// Whether the session has another way that has not failed, although it takes nothing at this moment.
+async fn has_other_way(threads: &CodexThreads, candidate: &PushSession) -> bool {
+    match candidate.agent {
+        Agent::Claude if is_useful(Way::Socket, candidate) && !candidate.bypasses => {
+            match &candidate.process {
+                Some(process) => claude_sessions::messaging_socket(process).await.is_some(),
+                None => false,
+            }
+        }
+        Agent::Codex => is_useful(Way::AppServer, candidate) && threads.has(&candidate.key),
+        _ => false,
     }
 }
 

@@ -129,7 +129,7 @@ codes! {
         "use the dashboard, or ask on the hub's socket from a terminal that no agent started";
     /// The terminal of a session cannot be shown.
     PaneUnreachable => 409 "pane_unreachable", "the session's terminal cannot be shown",
-        "open the terminal yourself: the session's host, directory and pane are in GET /sessions/{id}";
+        "open the terminal yourself: `hubctl look` and GET /sessions/{id} show the host, the directory and the pane";
     /// An inbox limit is reached.
     TooManyInboxes => 409 "too_many_inboxes", "too many inboxes",
         "remove some with DELETE /inboxes/{inbox}";

@@ -106,11 +106,12 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) mod processes {
+mod processes {
     use std::fs::{self, File};
     use std::io::Read as _;
 
     use super::{CallerKind, Process};
+    use crate::core::stat::Stat;
 
     /// Variables that only agents set for the commands they run.
     const AGENT_VARIABLES: [&str; 11] = [
@@ -166,7 +167,7 @@ pub(crate) mod processes {
         for depth in 0..MAX_DEPTH {
             let Stat {
                 parent, started, ..
-            } = stat(next)?;
+            } = Stat::of(next)?;
             let is_it = |it: &Process| {
                 it.pid == next
                     && it.started == Some(started)
@@ -194,18 +195,20 @@ pub(crate) mod processes {
     fn is_detached(pid: u32, agents: &[Process]) -> bool {
         let Some(Stat {
             session, terminal, ..
-        }) = stat(pid)
+        }) = Stat::of(pid)
         else {
             return true;
         };
-        let stats = || agents.iter().filter_map(|it| stat(it.pid));
+        let stats = || agents.iter().filter_map(|it| Stat::of(it.pid));
         if terminal != 0 && stats().all(|it| it.terminal != terminal) {
             return false;
         }
         let mut first = pid;
         let top = loop {
-            let Some(it) = stat(first) else { return true };
-            match stat(it.parent).filter(|above| above.session == session) {
+            let Some(it) = Stat::of(first) else {
+                return true;
+            };
+            match Stat::of(it.parent).filter(|above| above.session == session) {
                 Some(_) if first != session => first = it.parent,
                 _ => break it,
             }
@@ -231,27 +234,6 @@ pub(crate) mod processes {
     fn is_reaper(pid: u32) -> bool {
         let name = fs::read_to_string(format!("/proc/{pid}/comm"));
         pid <= 1 || name.is_ok_and(|it| it.trim() == "systemd")
-    }
-
-    /// A process in `proc_pid_stat(5)`.
-    pub(crate) struct Stat {
-        pub(crate) parent: u32,
-        session: u32,
-        /// The number of its terminal's device; 0 if it has none.
-        terminal: i64,
-        pub(crate) started: u64,
-    }
-
-    /// Fields 4, 6, 7 and 22. The second field is a name in parentheses that may contain any character.
-    pub(crate) fn stat(pid: u32) -> Option<Stat> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-        Some(Stat {
-            parent: fields.nth(1)?.parse().ok()?,
-            session: fields.nth(1)?.parse().ok()?,
-            terminal: fields.next()?.parse().ok()?,
-            started: fields.nth(14)?.parse().ok()?,
-        })
     }
 
     fn has_agents_environment(pid: u32) -> Option<bool> {
@@ -294,7 +276,7 @@ pub(crate) mod processes {
         fn process(pid: u32, later: u64) -> Process {
             Process {
                 pid,
-                started: stat(pid).map(|it| it.started + later),
+                started: Stat::of(pid).map(|it| it.started + later),
                 boot_id: None,
             }
         }
@@ -326,14 +308,10 @@ pub(crate) mod processes {
 
 /// The stand-in for systems that do not show a process's ancestors.
 #[cfg(not(target_os = "linux"))]
-pub(crate) mod processes {
+mod processes {
     use super::{CallerKind, Process};
 
     pub(crate) fn inspect(_: u32, _: &[Process]) -> CallerKind {
         CallerKind::Unknown
-    }
-
-    pub(crate) fn stat(_: u32) -> Option<(u32, u64)> {
-        None
     }
 }

@@ -212,7 +212,10 @@ fn shown(
     let works = session.state == Some(SessionState::Working) && session.is_alive();
     let listeners = state.listeners(project, key);
     let waiter = waiters.read().holder(project, key);
-    let unreachable = waiters.read().unreachable(place).map(str::to_owned);
+    let unreachable = waiters
+        .read()
+        .unreachable(place)
+        .map(|(_, why)| why.to_owned());
     let wake = match waiter {
         Some(_) => Wake::Live,
         None if !session.is_alive() => Wake::None,

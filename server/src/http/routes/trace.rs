@@ -187,6 +187,7 @@ fn choice(way: Way) -> &'static str {
         Way::Socket => "it had no waiter, and its agent takes messages of other sessions",
         Way::AppServer => "it had no waiter, and its agent's server starts turns",
         Way::Wait => "its own `hubctl wait` took it",
+        Way::Pane => "no other way was left, and its pane may be used",
         Way::Hook => "the answer to its next hook carried it",
     }
 }
@@ -232,9 +233,9 @@ fn presence(hub: &Hub, id: Seq) -> Result<Vec<Step>, ApiError> {
         let unreachable = state.places(id).into_iter().filter_map(|(project, inbox)| {
             let reader = state.reader(&project, &inbox)?.clone();
             let waiters = waiters.read();
-            let why = waiters.unreachable(&(project.clone(), reader))?;
+            let (way, why) = waiters.unreachable(&(project.clone(), reader))?;
             Some(Step {
-                way: Some(Way::AppServer),
+                way: Some(way),
                 why: Some(why.to_owned()),
                 ..of_presence("unreachable", project, inbox)
             })

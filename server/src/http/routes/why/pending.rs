@@ -234,6 +234,13 @@ impl<'a> Explainer<'a> {
                     (Some(hold), _) => held(&hold),
                     (None, Some(failed)) => self.no_transport(name, failed.to_vec()),
                     (None, None) => {
+                        if let Some((Way::Pane, why)) = self.waiters.unreachable(&place) {
+                            let refused = FailedWay {
+                                way: Way::Pane,
+                                why: why.into(),
+                            };
+                            return self.no_transport(name, vec![refused]);
+                        }
                         let text = format!("the hub is looking for a way to wake session {name}");
                         Explained::new(Reason::Waking, text)
                     }

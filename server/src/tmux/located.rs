@@ -5,7 +5,7 @@ use std::io::Read as _;
 
 use hub_protocol::Process;
 
-use crate::http::request::caller::processes::stat;
+use crate::core::stat::Stat;
 
 /// Limit for the walk up the process tree; no process has this many ancestors.
 const MAX_DEPTH: usize = 1024;
@@ -18,6 +18,8 @@ pub(super) struct Located {
     pub(super) socket: String,
     /// The process and its ancestors.
     pub(super) ancestors: Vec<u32>,
+    pid: u32,
+    started: u64,
 }
 
 impl Located {
@@ -30,10 +32,25 @@ impl Located {
         }
         let socket = socket_in(&environment(process.pid)?)?;
         // The number may have been reused by another process; then these are not the session's variables.
-        let started = stat(process.pid)?.started;
+        let started = Stat::of(process.pid)?.started;
         (process.started == Some(started)).then_some(())?;
         let ancestors = ancestors(process.pid);
-        Some(Self { socket, ancestors })
+        Some(Self {
+            socket,
+            ancestors,
+            pid: process.pid,
+            started,
+        })
+    }
+
+    /// Whether it runs in the foreground of the terminal of `first`, the first process of a pane.
+    pub(super) fn is_in_foreground_of(&self, first: u32) -> bool {
+        let Some((own, first)) = Stat::of(self.pid).zip(Stat::of(first)) else {
+            return false;
+        };
+        let is_same = own.started == self.started;
+        let is_there = own.terminal != 0 && own.terminal == first.terminal;
+        is_same && is_there && i64::from(own.group) == own.foreground
     }
 }
 
@@ -54,7 +71,7 @@ fn socket_in(variables: &str) -> Option<String> {
 }
 
 fn ancestors(pid: u32) -> Vec<u32> {
-    let parent = |pid: &u32| stat(*pid).map(|it| it.parent);
+    let parent = |pid: &u32| Stat::of(*pid).map(|it| it.parent);
     let line = std::iter::successors(Some(pid), parent);
     line.take_while(|pid| *pid > 0).take(MAX_DEPTH).collect()
 }
