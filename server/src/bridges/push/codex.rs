@@ -74,12 +74,9 @@ impl CodexThreads {
             id: candidate.agent_id.clone(),
             socket: home.join(app_server::SOCKET),
         };
-        let error = match thread.idle().await {
-            Ok(_) => {
-                lock(&self.refused).remove(key);
-                return Some(thread);
-            }
-            Err(error) => error,
+        let Err(error) = thread.idle().await else {
+            lock(&self.refused).remove(key);
+            return Some(thread);
         };
         let retry = match error {
             PushError::Busy => RETRY_BUSY,

@@ -26,7 +26,7 @@ pub(super) enum Transport {
     /// Its thread in Codex's app-server.
     Thread(CodexThread),
     /// Its tmux pane.
-    Pane(PastePane),
+    Pane(Box<PastePane>),
 }
 
 impl Transport {
@@ -111,9 +111,8 @@ pub(super) async fn choose(
     if !needs_pane(candidate) || has_other_way(threads, candidate).await {
         return Err(None);
     }
-    PastePane::of(hub, candidate)
-        .map(Transport::Pane)
-        .map_err(Some)
+    let pane = PastePane::of(hub, candidate).map_err(Some)?;
+    Ok(Transport::Pane(Box::new(pane)))
 }
 
 /// Whether something is pending for a session in a pane that was not pasted into it yet.
