@@ -42,6 +42,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 /// A session that the hub may wake.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools)] // each a flag of its own
 struct PushSession {
     key: SessionKey,
     /// The record that registered it.

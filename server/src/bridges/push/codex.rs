@@ -82,12 +82,9 @@ impl CodexThreads {
             id: candidate.agent_id.clone(),
             socket: socket.ok_or(NO_PROCESS)?,
         };
-        let error = match thread.idle().await {
-            Ok(_) => {
-                lock(&self.refused).remove(key);
-                return Ok(thread);
-            }
-            Err(error) => error,
+        let Err(error) = thread.idle().await else {
+            lock(&self.refused).remove(key);
+            return Ok(thread);
         };
         let retry = match error {
             PushError::Busy => RETRY_BUSY,

@@ -32,7 +32,7 @@ pub(super) enum Transport {
     /// Its thread in Codex's app-server.
     Thread(CodexThread),
     /// Its tmux pane.
-    Pane(PastePane),
+    Pane(Box<PastePane>),
 }
 
 impl Transport {
@@ -126,7 +126,7 @@ pub(super) async fn choose(
         return Err(ways);
     }
     match PastePane::of(hub, candidate) {
-        Ok(pane) => Ok(Transport::Pane(pane)),
+        Ok(pane) => Ok(Transport::Pane(Box::new(pane))),
         Err(why) => {
             ways.push(failed(Way::Pane, why));
             Err(ways)
