@@ -6,6 +6,7 @@ pub(crate) mod ask;
 pub(crate) mod claim;
 pub(crate) mod clear;
 pub(crate) mod cli;
+mod cluster;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod dashboard;
@@ -87,6 +88,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Status(args) => Box::pin(status::run(args, &context()?)).await,
         Command::Up(args) => Box::pin(up::run(args, &context()?)).await,
         Command::Down(args) => Box::pin(down::run(args, &context()?)).await,
+        Command::Cluster(args) => Box::pin(cluster::run(args, &context()?)).await,
         Command::Service(args) => service::run(args, &context()?),
         Command::Config(args) => Box::pin(config::run(args, &context()?)).await,
         Command::Completions(args) => Box::pin(completions::run(args, &context()?)).await,

@@ -43,7 +43,7 @@ pub struct ClusterInfo {
     pub since: Option<Timestamp>,
     /// The number of records that another hub has and this one does not have yet.
     pub behind: Seq,
-    /// Why this hub does not follow the others any more.
+    /// Why this hub does not follow the others, or refuses publishes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
     /// What NATS has lost of the log; the hubs' copies still have it.
@@ -64,8 +64,22 @@ pub struct NodeInfo {
     pub head: Seq,
     /// Its version.
     pub version: String,
+    /// Why it does not follow, or refuses publishes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
     /// When it was heard last, by this hub's clock.
     pub seen_at: Timestamp,
+}
+
+/// The answer to `POST /cluster/handover`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Takeover {
+    /// The active hub.
+    pub active: String,
+    /// Since when it is active.
+    pub since: Timestamp,
+    /// The milliseconds that the takeover took; 0 if that hub was the active one before.
+    pub took_ms: u64,
 }
 
 /// The answer to `GET /hello`.

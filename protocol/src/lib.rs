@@ -33,7 +33,9 @@ pub use history::{
     HistoryMarks, HistoryPage, NotificationId, SeenReply, SeenRequest, Status, Step, Trace,
     Withdrawn,
 };
-pub use hub::{About, ClusterInfo, Device, Devices, Hello, NodeInfo, ResetEvent, SignInCode};
+pub use hub::{
+    About, ClusterInfo, Device, Devices, Hello, NodeInfo, ResetEvent, SignInCode, Takeover,
+};
 pub use inbox::{Dropped, Holder, InboxInfo, InboxTouched, Inboxes};
 pub use kind::{Kind, SessionState, UnknownKind};
 pub use name::{InboxName, InvalidName, ProjectName, is_unprintable};

@@ -11,6 +11,7 @@
 //!   nodes       the beats of all hubs: role, head, and which calls they hold
 //!   front       requests of clients: answered here, or forwarded
 //!   calls       forwarded requests, answered by the active hub
+//!   handover    the route that makes another hub the active one
 //!   retention   the base, and the end of the commits that it replaces
 //!   audit       looks for commits that NATS has lost
 //!   commands    `hubd cluster init`, `check`, `restore` and `leave`
@@ -20,10 +21,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use async_nats::Client;
 use async_nats::jetstream::Context;
 use axum::Router;
+use axum::routing::post;
 use hub_protocol::{ClusterInfo, NodeInfo, Seq};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
@@ -44,6 +47,7 @@ mod connection;
 mod follower;
 mod forward;
 mod front;
+mod handover;
 mod join;
 mod lead;
 mod lease;
@@ -85,6 +89,8 @@ struct ClusterInner {
     held: calls::HeldCalls,
     /// Notified when the lease must be looked at now.
     hurry: Notify,
+    /// The hub that shall become the active one.
+    heir: Mutex<Option<(String, Instant)>>,
     /// Notified when commits may have been missed.
     missed: Notify,
     base: BaseStore,
@@ -112,6 +118,7 @@ impl Cluster {
             open: Mutex::default(),
             held: calls::HeldCalls::default(),
             hurry: Notify::new(),
+            heir: Mutex::default(),
             missed: Notify::new(),
             base,
             damage: Mutex::default(),
@@ -125,6 +132,14 @@ impl Cluster {
             })
         }));
         cluster
+    }
+
+    /// Adds the routes that only a hub in a cluster has.
+    pub fn with_routes(&self, routes: Router) -> Router {
+        routes.route(
+            "/cluster/handover",
+            post(handover::hand_over).with_state(self.clone()),
+        )
     }
 
     /// Returns `routes` behind the choice of the hub that answers.
@@ -167,10 +182,30 @@ impl Cluster {
             active: active.as_ref().map(|(_, led)| led.node.clone()),
             since: active.map(|(_, led)| led.at),
             behind: newest.saturating_sub(head),
-            fault: inner.journal.fault(),
+            fault: self.fault(),
             damage: sync::lock(&inner.damage).clone(),
             nodes,
         }
+    }
+
+    /// Why this hub does not follow the others, or refuses publishes.
+    fn fault(&self) -> Option<String> {
+        let journal = &self.0.journal;
+        journal.fault().or_else(|| {
+            let full = match self.role() {
+                Role::Standby => "its disk is full: it follows again when there is room",
+                Role::Active { .. } => {
+                    "its disk is full: publishes are refused until there is room"
+                }
+            };
+            journal.is_full().then(|| full.to_owned())
+        })
+    }
+
+    /// Why this hub cannot become the active one, and what to do.
+    fn cannot_lead(&self) -> Option<String> {
+        let never = || "its setting is cluster.lead = false".to_owned();
+        self.fault().or_else(|| (!self.0.settings.lead).then(never))
     }
 
     fn role(&self) -> Role {

@@ -123,7 +123,10 @@ async fn run(
     let info = cluster
         .clone()
         .map(|it| Box::new(move || it.info()) as routes::ClusterStatus);
-    let routes = routes::router(hub.clone(), login, dir.path(), info);
+    let mut routes = routes::router(hub.clone(), login, dir.path(), info);
+    if let Some(cluster) = &cluster {
+        routes = cluster.with_routes(routes);
+    }
     let front = match &cluster {
         Some(cluster) => cluster.front(routes.clone()),
         None => routes.clone(),

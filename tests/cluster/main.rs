@@ -1,14 +1,20 @@
 //! Several real hubs with one log, on real nats-servers.
 
 mod commands;
+mod day;
 mod faults;
 mod fence;
+mod handover;
 mod join;
+mod load;
 mod nats;
+mod network;
 mod proxy;
 mod refusals;
 mod retention;
 mod security;
+#[path = "../faults/small_disk.rs"]
+mod small_disk;
 mod support;
 mod takeover;
 mod wake;

@@ -18,6 +18,26 @@ pub(crate) struct Nats {
     child: Option<Child>,
 }
 
+/// The ports of one of several servers, which must know each other's ports before they start.
+pub(crate) struct Ports {
+    client: u16,
+    route: u16,
+}
+
+impl Ports {
+    pub(crate) fn free() -> Self {
+        Self {
+            client: free_port(),
+            route: free_port(),
+        }
+    }
+
+    /// Returns the address for the other servers.
+    pub(crate) fn route(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.route)
+    }
+}
+
 /// Returns the path of the server's program.
 fn program() -> PathBuf {
     if let Some(path) = std::env::var_os("HUB_NATS_SERVER") {
@@ -39,17 +59,25 @@ impl Nats {
 
     /// Starts three servers that replicate each other.
     pub(crate) fn start_three() -> Vec<Self> {
-        let ports: Vec<(u16, u16)> = (0..3).map(|_| (free_port(), free_port())).collect();
-        let routes: Vec<String> = ports
-            .iter()
-            .map(|(_, route)| format!("nats://127.0.0.1:{route}"))
-            .collect();
-        let server = |(number, (port, route)): (usize, &(u16, u16))| {
+        let ports: [Ports; 3] = std::array::from_fn(|_| Ports::free());
+        let all: Vec<String> = ports.iter().map(Ports::route).collect();
+        Self::start_replicated(&ports, |_| all.clone())
+    }
+
+    /// Starts servers that replicate each other; `routes` returns the addresses by which one reaches the others.
+    pub(crate) fn start_replicated(
+        ports: &[Ports],
+        routes: impl Fn(usize) -> Vec<String>,
+    ) -> Vec<Self> {
+        let server = |(number, ports): (usize, &Ports)| {
+            // No server listens at the advertised address, so the servers use only the addresses of the settings.
             let cluster = format!(
-                "server_name: n{number}\ncluster {{ name: test, listen: \"127.0.0.1:{route}\", routes: [{}] }}\n",
-                routes.join(", ")
+                "server_name: n{number}\ncluster {{ name: test, listen: \"127.0.0.1:{}\", advertise: \"127.0.0.1:1\", \
+                 no_advertise: true, routes: [{}] }}\n",
+                ports.route,
+                routes(number).join(", ")
             );
-            Self::new(*port, cluster)
+            Self::new(ports.client, cluster)
         };
         let mut all: Vec<Self> = ports.iter().enumerate().map(server).collect();
         for nats in &mut all {
@@ -191,7 +219,7 @@ fn client_port(dir: &Path) -> Option<u16> {
     json["nats"][0].as_str()?.rsplit(':').next()?.parse().ok()
 }
 
-/// Returns a port that is free now. The servers must know each other's ports before they start.
+/// Returns a port that is free now.
 fn free_port() -> u16 {
     let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     socket.local_addr().expect("an address").port()

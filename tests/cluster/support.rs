@@ -27,7 +27,18 @@ pub(crate) fn hubd(dir: &Path, settings: &[String], command: &[&str]) -> Result<
     for setting in settings {
         hubd.args(["--set", setting]);
     }
-    let output = hubd.args(command).output().expect("hubd can be started");
+    outcome(hubd.args(command))
+}
+
+/// Runs `hubctl` with the hub of a state directory; returns its output if it succeeds, else the error.
+pub(crate) fn hubctl(hub: &Hub, command: &[&str]) -> Result<String, String> {
+    let mut hubctl = Command::new(hub_harness::binary("hubctl"));
+    hubctl.arg("--state-dir").arg(hub.state_dir()).args(command);
+    outcome(&mut hubctl)
+}
+
+fn outcome(command: &mut Command) -> Result<String, String> {
+    let output = command.output().expect("the program can be started");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     if output.status.success() {

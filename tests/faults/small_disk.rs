@@ -19,6 +19,19 @@ impl SmallDisk {
         Self(dir)
     }
 
+    /// Makes the disk larger or smaller.
+    #[allow(dead_code)] // one of the suites uses it
+    pub(crate) fn resize(&self, mebibytes: u32) {
+        let mut mount = Command::new("mount");
+        let options = format!("remount,size={mebibytes}m");
+        mount.args(["-o", &options]).arg(self.path());
+        assert!(
+            mount.status().unwrap().success(),
+            "the disk cannot be resized"
+        );
+    }
+
+    #[allow(dead_code)] // two of the suites use it
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }

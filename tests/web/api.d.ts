@@ -481,7 +481,13 @@ export interface Schemas {
         role: "active" | "standby" | "leaving" | "silent";
         head: number;
         version: string;
+        fault?: string;
         seen_at: string;
+    };
+    Takeover: {
+        active: string;
+        since: string;
+        took_ms: number;
     };
     BrowserSession: {
         token: string;

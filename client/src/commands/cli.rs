@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
-    ack, answer, ask, claim, clear, completions, config, dashboard, doctor, down, expect, history,
-    hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, questions, reset, run,
-    seen, service, sessions, status, stream, trace, tunnel, unlisten, up, wait, wake_test, watch,
-    withdraw,
+    ack, answer, ask, claim, clear, cluster, completions, config, dashboard, doctor, down, expect,
+    history, hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, questions,
+    reset, run, seen, service, sessions, status, stream, trace, tunnel, unlisten, up, wait,
+    wake_test, watch, withdraw,
 };
 use crate::settings::HubLocation;
 
@@ -137,6 +137,8 @@ pub(crate) enum Command {
     Down(down::DownArgs),
     /// Make the hub a service that starts at login
     Service(service::ServiceArgs),
+    /// Work on the cluster of this machine's hub
+    Cluster(cluster::ClusterArgs),
     /// Send an agent's hook to the hub
     Hook(hook::HookArgs),
     /// Install hooks in an agent's settings, remove them, or show their state

@@ -90,7 +90,7 @@ pub(crate) async fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Er
             url.as_deref().unwrap_or("an unknown address")
         ))?;
         if let Some(cluster) = &cluster {
-            println(line(&describe_cluster(cluster)))?;
+            println(line(&describe_cluster(cluster, &version)))?;
         }
         println(format_args!("project {project}"))?;
         let counts = phases
@@ -115,7 +115,7 @@ pub(crate) async fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Er
 }
 
 /// The active hub, this hub's part, and the other hubs.
-fn describe_cluster(cluster: &ClusterInfo) -> String {
+fn describe_cluster(cluster: &ClusterInfo, version: &str) -> String {
     let mut parts = vec![match (&cluster.active, cluster.since) {
         (Some(active), Some(since)) => format!("cluster: {active} is active since {since}"),
         _ => "cluster: no hub is active".to_owned(),
@@ -124,12 +124,21 @@ fn describe_cluster(cluster: &ClusterInfo) -> String {
     parts.push(format!("{node} (here) {role}, {behind} behind"));
     let newest = cluster.nodes.iter().map(|it| it.head).max().unwrap_or(0);
     let others = cluster.nodes.iter();
-    parts.extend(others.map(|it| match (it.role.as_str(), newest - it.head) {
-        ("silent", _) => format!("{} silent since {}", it.node, it.seen_at),
-        (role, 0) => format!("{} {role}", it.node),
-        (role, behind) => format!("{} {role}, {behind} behind", it.node),
-    }));
-    parts.extend(cluster.fault.iter().map(|it| format!("stopped: {it}")));
+    for it in others {
+        let mut part = match (it.role.as_str(), newest - it.head) {
+            ("silent", _) => format!("{} silent since {}", it.node, it.seen_at),
+            (role, 0) => format!("{} {role}", it.node),
+            (role, behind) => format!("{} {role}, {behind} behind", it.node),
+        };
+        if it.version != version {
+            part += &format!(", version {}", it.version);
+        }
+        if let Some(fault) = &it.fault {
+            part += &format!(": {fault}");
+        }
+        parts.push(part);
+    }
+    parts.extend(cluster.fault.iter().map(|it| format!("here: {it}")));
     parts.extend(cluster.damage.clone());
     parts.join("; ")
 }

@@ -17,7 +17,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use super::nodes::Nodes;
 use super::wire::{self, CallHead, CallId, CallRequest, ResponseHead, Submitted};
-use super::{Cluster, Role};
+use super::{Cluster, Role, handover};
 use crate::core::command::Command;
 use crate::core::rejected::Rejected;
 use crate::http::peer::Peer;
@@ -123,7 +123,17 @@ async fn accept(cluster: &Cluster, routes: &Router, message: Message) {
                 submit(&own, *command, reply).await;
             });
         }
-        (CallHead::Open(_) | CallHead::Submit { .. }, None) => {}
+        (CallHead::HandOver { id, node: heir }, Some(reply)) => {
+            let own = cluster.clone();
+            start(cluster, (node, id), async move {
+                let outcome = match handover::begin(&own, &heir) {
+                    Ok(()) => Submitted::Later,
+                    Err(reason) => Submitted::Refused(reason),
+                };
+                send(&own, reply, &outcome).await;
+            });
+        }
+        (CallHead::Open(_) | CallHead::Submit { .. } | CallHead::HandOver { .. }, None) => {}
     }
 }
 
@@ -158,7 +168,12 @@ async fn submit(cluster: &Cluster, command: Command, reply: Subject) {
     } else {
         Submitted::Refused("only the active hub makes this command".into())
     };
-    let sent = cluster.0.client.publish(reply, wire::encode(&outcome, &[]));
+    send(cluster, reply, &outcome).await;
+}
+
+/// Answers a command of another hub.
+async fn send(cluster: &Cluster, reply: Subject, outcome: &Submitted) {
+    let sent = cluster.0.client.publish(reply, wire::encode(outcome, &[]));
     if let Err(error) = sent.await {
         tracing::warn!(%error, "an answer could not be sent to another hub");
     }

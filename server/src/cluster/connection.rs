@@ -1,11 +1,15 @@
 //! The connection to NATS: beyond this machine only with TLS, and with credentials that no other user can read.
 
+use std::future::{Ready, ready};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
-use async_nats::{Client, ConnectOptions, Event, ServerAddr};
+use async_nats::{
+    Client, ConnectOptions, Event, ReconnectToServer, Server, ServerAddr, ServerInfo,
+};
 
 use crate::config::ClusterSettings;
 use crate::config::state_dir::read_private;
@@ -35,6 +39,7 @@ pub(super) async fn connect(
                 Duration::from_millis(100) * u32::try_from(attempt).unwrap_or(u32::MAX).min(20);
             pause.min(LONGEST_PAUSE)
         })
+        .reconnect_to_server_callback(in_turn(getrandom::u32()? as usize))
         // Only the servers in the settings were checked.
         .ignore_discovered_servers()
         .retry_on_initial_connect()
@@ -52,6 +57,21 @@ pub(super) async fn connect(
         .connect(servers)
         .await
         .context("cannot connect to NATS")
+}
+
+/// Chooses the servers in turn. So a hub that leaves a server, because that one is cut off from the others, gets to another.
+fn in_turn(
+    first: usize,
+) -> impl Fn(Vec<Server>, ServerInfo) -> Ready<Option<ReconnectToServer>> + Send + Sync {
+    let turn = AtomicUsize::new(first);
+    move |servers, _| {
+        let turn = turn.fetch_add(1, Ordering::Relaxed);
+        let server = servers.get(turn % servers.len().max(1));
+        ready(server.map(|it| ReconnectToServer {
+            addr: it.addr.clone(),
+            delay: None,
+        }))
+    }
 }
 
 /// Logs an event of the connection.

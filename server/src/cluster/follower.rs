@@ -29,7 +29,10 @@ impl Interruption {
     fn is_lasting(&self) -> bool {
         match self {
             Self::Stream(error) => error.is_lasting(),
-            Self::Copy(error) => matches!(error, JournalError::Corrupt { .. }),
+            Self::Copy(error) => matches!(
+                error,
+                JournalError::Corrupt { .. } | JournalError::UnknownKind { .. }
+            ),
         }
     }
 }

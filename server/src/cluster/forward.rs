@@ -119,6 +119,22 @@ pub(super) async fn submit(cluster: &Cluster, command: Command) -> Result<Done, 
     }
 }
 
+/// Asks the active hub to hand over to `node`. Fails with the reason why it refuses; it may also give no answer.
+pub(super) async fn hand_over(cluster: &Cluster, node: &str) -> Result<(), String> {
+    let id = new_id(cluster);
+    let head = CallHead::HandOver {
+        id: id.clone(),
+        node: node.into(),
+    };
+    let Sent::Reply(reply) = send(cluster, id, wire::encode(&head, &[])).await else {
+        return Ok(());
+    };
+    match wire::decode::<Submitted>(&reply) {
+        Some((Submitted::Refused(reason), _)) => Err(reason),
+        _ => Ok(()),
+    }
+}
+
 /// The outcome of sending one message.
 enum Sent {
     Reply(Bytes),

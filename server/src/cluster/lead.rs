@@ -1,10 +1,10 @@
 //! The change between standby and active.
 //!
-//! A standby watches the lease and takes it after it has not changed for some polls. Then it follows the log to the end
+//! A standby watches the lease and takes it after it has not changed for some polls, or at once if it was given up. Then it follows the log to the end
 //! that the stream's leader knows, and appends a `Led` record there. From that record on the appends of every other hub
 //! fail, even if that hub believes to be active.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
 use async_nats::jetstream::kv::Store;
@@ -12,7 +12,7 @@ use hub_protocol::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::lease::{self, Leadership, Written};
-use super::{Cluster, Role};
+use super::{Cluster, Role, handover};
 use crate::core::command::Command;
 use crate::core::time::boot_millis;
 use crate::log::journal::Journal as _;
@@ -29,6 +29,8 @@ const UNCHANGED: u32 = 4;
 const MAX_LAG: u64 = 1_000;
 /// How long a new active hub may take to follow the rest of the log.
 const CATCH_UP: Duration = Duration::from_secs(5);
+/// A NATS server that did not answer for this long is cut off from the others: they elect a leader within 10 s.
+const CUT_OFF: Duration = Duration::from_secs(10);
 /// A smaller difference of two machines' clocks is not recorded.
 const SKEW_MS: i64 = 60_000;
 
@@ -49,6 +51,7 @@ struct Leader {
 /// Watches, takes and renews the lease until `shutdown`, and then gives it up.
 pub(super) async fn run(cluster: &Cluster, shutdown: &CancellationToken) {
     let mut leader = Leader::default();
+    let mut answered = Instant::now();
     loop {
         let round = async {
             if cluster.is_active() {
@@ -60,6 +63,12 @@ pub(super) async fn run(cluster: &Cluster, shutdown: &CancellationToken) {
         if let Some(Err(error)) = shutdown.run_until_cancelled(round).await {
             leader.seen.1 = 0;
             tracing::debug!(%error, "the lease");
+            if answered.elapsed() >= CUT_OFF {
+                answered = Instant::now();
+                change_server(cluster).await;
+            }
+        } else {
+            answered = Instant::now();
         }
         tokio::select! {
             () = tokio::time::sleep(PERIOD) => {}
@@ -100,8 +109,7 @@ impl Leader {
             let skew_ms = Timestamp::now().as_millis() - lease.at.as_millis();
             self.skew_ms = if fresh { skew_ms } else { 0 };
         }
-        let is_free = lease.node.is_empty() || lease.node == cluster.0.node;
-        if is_free || self.seen.1 > UNCHANGED {
+        if lease.is_free_for(&cluster.0.node) || self.seen.1 > UNCHANGED {
             self.campaign(cluster, &keys, (revision, lease)).await?;
         }
         Ok(())
@@ -115,8 +123,7 @@ impl Leader {
         (revision, previous): (u64, Leadership),
     ) -> anyhow::Result<()> {
         let inner = &*cluster.0;
-        if !inner.settings.lead || inner.journal.fault().is_some() || lag(cluster).await? > MAX_LAG
-        {
+        if cluster.cannot_lead().is_some() || lag(cluster).await? > MAX_LAG {
             return Ok(());
         }
         let began = boot_millis();
@@ -132,7 +139,7 @@ impl Leader {
                 tracing::info!(term, "this hub is active");
                 self.adjust_clock(cluster, &previous).await;
             }
-            Err(_) => self.release(cluster, keys).await?,
+            Err(_) => self.release(cluster, keys, "").await?,
         }
         led.map(drop)
     }
@@ -155,8 +162,10 @@ impl Leader {
     async fn renew(&mut self, cluster: &Cluster) -> anyhow::Result<()> {
         let keys = self.keys(cluster).await?;
         if !cluster.0.journal.leads() {
-            step_down(cluster).await;
-            return self.release(cluster, &keys).await;
+            return self.step_down(cluster, "").await;
+        }
+        if let Some(heir) = heir(cluster) {
+            return self.step_down(cluster, &heir).await;
         }
         let began = boot_millis();
         match lease::write(&keys, &own_lease(cluster), self.held).await? {
@@ -164,16 +173,31 @@ impl Leader {
                 self.held = revision;
                 cluster.0.journal.confirm(began + SURE_MS);
             }
-            Written::Conflict => step_down(cluster).await,
+            Written::Conflict => {
+                stop_leading(cluster).await;
+                stand_by(cluster);
+            }
         }
         Ok(())
     }
 
-    /// Gives the lease up, if this hub holds it.
-    async fn release(&mut self, cluster: &Cluster, keys: &Store) -> anyhow::Result<()> {
+    /// Stops leading, and gives the lease up. The beat that reports it lets the others look at the lease, so it comes last.
+    async fn step_down(&mut self, cluster: &Cluster, heir: &str) -> anyhow::Result<()> {
+        stop_leading(cluster).await;
+        let released = match self.keys.clone() {
+            Some(keys) => self.release(cluster, &keys, heir).await,
+            None => Ok(()),
+        };
+        stand_by(cluster);
+        released
+    }
+
+    /// Gives the lease up, if this hub holds it. Only `heir` takes it at once, or every hub if that is empty.
+    async fn release(&mut self, cluster: &Cluster, keys: &Store, heir: &str) -> anyhow::Result<()> {
         let free = Leadership {
             head: cluster.0.journal.head(),
             at: Timestamp::now(),
+            heir: heir.to_owned(),
             ..Leadership::default()
         };
         lease::write(keys, &free, self.held).await?;
@@ -182,13 +206,10 @@ impl Leader {
 
     /// Hands over at a clean stop, and tells the other hubs that this one leaves.
     async fn resign(&mut self, cluster: &Cluster) {
-        if cluster.is_active() {
-            step_down(cluster).await;
-            if let Some(keys) = self.keys.clone()
-                && let Err(error) = self.release(cluster, &keys).await
-            {
-                tracing::warn!(%error, "the lease could not be given up: another hub takes over in 10 s");
-            }
+        if cluster.is_active()
+            && let Err(error) = self.step_down(cluster, "").await
+        {
+            tracing::warn!(%error, "the lease could not be given up: another hub takes over in 10 s");
         }
         super::nodes::beat_once(cluster, super::nodes::LEAVING).await;
         // Without a server this would never end.
@@ -234,13 +255,38 @@ fn own_lease(cluster: &Cluster) -> Leadership {
         run: cluster.0.run.clone(),
         head: cluster.0.journal.head(),
         at: Timestamp::now(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        ..Leadership::default()
     }
 }
 
-async fn step_down(cluster: &Cluster) {
+/// Returns the hub that shall take over: the one that was asked for, or any one if this hub has no room for notifications.
+fn heir(cluster: &Cluster) -> Option<String> {
+    let inner = &*cluster.0;
+    let full = || {
+        inner
+            .journal
+            .is_full()
+            .then(|| inner.nodes.heir(inner.journal.head()))
+    };
+    handover::take_chosen(cluster).or_else(|| full().flatten())
+}
+
+/// Goes to another NATS server: this one may be cut off from the others, and then it never answers.
+async fn change_server(cluster: &Cluster) {
+    if cluster.0.settings.urls.len() > 1 {
+        tracing::warn!("NATS does not answer: trying another server");
+        let _ = cluster.0.client.force_reconnect().await;
+    }
+}
+
+async fn stop_leading(cluster: &Cluster) {
     tracing::warn!("this hub is no longer active");
     cluster.0.journal.lead(false);
     let _ = cluster.0.hub.step_down().await;
+}
+
+fn stand_by(cluster: &Cluster) {
     cluster.0.role.send_replace(Role::Standby);
     cluster.0.missed.notify_one();
 }

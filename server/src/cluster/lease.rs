@@ -25,6 +25,19 @@ pub(super) struct Leadership {
     pub(super) head: Seq,
     /// When it was renewed, by the holder's clock.
     pub(super) at: Timestamp,
+    /// The version of the holder.
+    #[serde(default)]
+    pub(super) version: String,
+    /// The node that the last holder gave it to, before all others; empty for none.
+    #[serde(default)]
+    pub(super) heir: String,
+}
+
+impl Leadership {
+    /// Whether `node` may take it at once.
+    pub(super) fn is_free_for(&self, node: &str) -> bool {
+        self.node == node || self.node.is_empty() && (self.heir.is_empty() || self.heir == node)
+    }
 }
 
 /// The outcome of a write.

@@ -18,6 +18,8 @@ const PERIOD: Duration = Duration::from_secs(2);
 pub(super) const SILENCE: Duration = Duration::from_secs(8);
 /// The role in the last beat of a hub that stops.
 pub(super) const LEAVING: &str = "leaving";
+/// A hub that is further behind does not take over. Its last beat may be two seconds old.
+const MAX_BEHIND: Seq = 1_000;
 /// A hub that was silent for this long is not listed any more.
 const FORGET: Duration = Duration::from_secs(24 * 3600);
 
@@ -34,6 +36,12 @@ pub(super) struct Beat {
     held: Vec<(String, CallId)>,
     /// The version of its waiters, which dashboards show.
     presence: u64,
+    /// Why it cannot become the active hub now.
+    #[serde(default)]
+    cannot_lead: Option<String>,
+    /// Why it does not follow, or refuses publishes.
+    #[serde(default)]
+    fault: Option<String>,
 }
 
 /// The last beat of each other hub, and when it arrived.
@@ -57,9 +65,50 @@ impl Nodes {
             },
             head: beat.head,
             version: beat.version.clone(),
+            fault: beat.fault.clone(),
             seen_at: Timestamp::now().plus_millis(-millis(heard.elapsed())),
         });
         nodes.collect()
+    }
+
+    /// Fails with the reason why `node` cannot take over from a hub whose log ends with `head`, and with what to do.
+    pub(super) fn check_heir(&self, node: &str, head: Seq) -> Result<(), String> {
+        let table = self.table();
+        let Some((beat, heard)) = table.get(node) else {
+            let known: Vec<&str> = table.keys().map(String::as_str).collect();
+            let known = known.join(", ");
+            return Err(format!(
+                "no hub '{node}' is in the cluster: the others are {known}"
+            ));
+        };
+        if heard.elapsed() >= SILENCE || beat.role == LEAVING {
+            let seconds = heard.elapsed().as_secs();
+            return Err(format!(
+                "'{node}' was heard {seconds} s ago: start its hub first"
+            ));
+        }
+        if let Some(reason) = &beat.cannot_lead {
+            return Err(format!("'{node}' cannot lead: {reason}"));
+        }
+        let behind = head.saturating_sub(beat.head);
+        if behind > MAX_BEHIND {
+            return Err(format!(
+                "'{node}' is {behind} records behind: wait until `hubctl status` shows that it has caught up"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Returns a hub that can take over from one whose log ends with `head`: the one with the most records.
+    pub(super) fn heir(&self, head: Seq) -> Option<String> {
+        let mut nodes: Vec<(Seq, String)> = {
+            let table = self.table();
+            let node = |(node, (beat, _)): (&String, &(Beat, Instant))| (beat.head, node.clone());
+            table.iter().map(node).collect()
+        };
+        nodes.sort();
+        let mut nodes = nodes.into_iter().rev().map(|(_, node)| node);
+        nodes.find(|node| self.check_heir(node, head).is_ok())
     }
 
     /// Returns the highest head of another hub that lives.
@@ -139,6 +188,8 @@ pub(super) async fn beat_once(cluster: &Cluster, role: &str) {
         open: cluster.open_calls().iter().cloned().collect(),
         held: inner.held.ids(),
         presence: *inner.hub.presence().borrow(),
+        cannot_lead: cluster.cannot_lead(),
+        fault: cluster.fault(),
     };
     let subject = cluster.subject(&format!("beat.{}", inner.node));
     let beat = serde_json::to_vec(&beat).unwrap_or_default();
@@ -169,7 +220,8 @@ pub(super) async fn listen(cluster: &Cluster) {
             let leads = beat.role == "active";
             let presence = beat.presence;
             let before = inner.nodes.note(node.into(), beat);
-            if leaves {
+            let stepped_down = !leads && before.as_ref().is_some_and(|it| it.role == "active");
+            if leaves || stepped_down {
                 inner.hurry.notify_one();
             }
             if leads && before.is_none_or(|it| it.presence != presence) {

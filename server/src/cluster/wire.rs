@@ -20,6 +20,8 @@ pub(super) enum CallHead {
     Open(CallRequest),
     /// A command of the sender's own bridges.
     Submit { id: CallId, command: Box<Command> },
+    /// The hub that receives this shall hand over to `node`.
+    HandOver { id: CallId, node: String },
     /// The client of this call has gone.
     Cancel(CallId),
 }

@@ -52,6 +52,11 @@ macro_rules! records {
                 }
             }
 
+            /// Whether this version knows entries of this kind.
+            pub fn is_known(kind: u8) -> bool {
+                matches!(kind, $(kinds::$FRAMED)|* | $(kinds::$JSON)|*)
+            }
+
             /// Decodes an entry. Fails if the kind is unknown or the payload does not match it.
             pub fn decode(kind: u8, payload: &Bytes) -> Result<Self, DecodeError> {
                 Ok(match kind {

@@ -181,7 +181,9 @@ impl From<JournalError> for ApiError {
             JournalError::Full => Code::DiskFull,
             JournalError::Io(_) => Code::StorageFailed,
             JournalError::Deposed | JournalError::Unsettled => Code::NoActiveHub,
-            JournalError::Corrupt { .. } | JournalError::Unsupported { .. } => Code::NotReady,
+            JournalError::Corrupt { .. }
+            | JournalError::UnknownKind { .. }
+            | JournalError::Unsupported { .. } => Code::NotReady,
         };
         Self::failed(code, &error)
     }

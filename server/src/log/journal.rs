@@ -48,6 +48,17 @@ pub enum JournalError {
         /// The defect, as text for the error message.
         reason: String,
     },
+    /// A newer version of hubd wrote the record. Nothing of its commit is stored.
+    #[error(
+        "record {at} is of kind {kind}, which this version of hubd ({}) does not know: install the version of the active hub here",
+        env!("CARGO_PKG_VERSION")
+    )]
+    UnknownKind {
+        /// The record.
+        at: Seq,
+        /// Its kind byte.
+        kind: u8,
+    },
     /// Another hub appended first: nothing of the commit is stored.
     #[error("another hub of the cluster is active")]
     Deposed,

@@ -57,6 +57,10 @@ mod clustered {
             self.0.info()
         }
 
+        pub(in crate::serve) fn with_routes(&self, routes: Router) -> Router {
+            self.0.with_routes(routes)
+        }
+
         pub(in crate::serve) fn front(&self, routes: Router) -> Router {
             self.0.front(routes)
         }
@@ -106,6 +110,10 @@ mod clustered {
 
     impl Running {
         pub(in crate::serve) fn info(&self) -> ClusterInfo {
+            match *self {}
+        }
+
+        pub(in crate::serve) fn with_routes(&self, _: Router) -> Router {
             match *self {}
         }
 

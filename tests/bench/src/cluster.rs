@@ -11,11 +11,14 @@ use crate::nats::Nats;
 use crate::server::{Kind, Server};
 use crate::slices::Measure;
 use crate::table::{Bound, Row};
+use crate::wake::{self, Latency, SseReader};
 
 /// A takeover may take at most this long, in seconds: after SIGKILL, after SIGKILL and a start, after SIGTERM.
 const KILLED: f64 = 10.0;
 const STARTED_AGAIN: f64 = 1.5;
 const STOPPED: f64 = 1.0;
+/// The records that a new hub copies.
+const JOINED: u32 = 100_000;
 /// How long a hub may take to accept the first notification.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -24,10 +27,23 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     let nats = Nats::start(bench.launcher.running())?;
     let active = start(bench, &nats, "a")?;
     let standby = start(bench, &nats, "b")?;
+    let mut rows = publishes(bench, &nats, (&active, &standby))?;
+    rows.extend(wakes(bench, &nats, (&active, &standby))?);
+    rows.push(follow(bench, &nats, (&active, &standby))?);
+    rows.push(join(bench, &nats, &active)?);
+    rows.extend(takeovers(bench, (active, standby))?);
+    Ok(rows)
+}
+
+fn publishes(
+    bench: &Bench,
+    nats: &Nats,
+    (active, standby): (&Server, &Server),
+) -> Result<Vec<Row>> {
     let sides: Vec<Measure<'_, f64>> = vec![
-        Box::new(|time| load::publish(&active, 1, "bench", time)),
-        Box::new(|time| load::publish(&active, 64, "bench", time)),
-        Box::new(|time| load::publish(&standby, 1, "bench", time)),
+        Box::new(|time| load::publish(active, 1, "load", time)),
+        Box::new(|time| load::publish(active, 64, "load", time)),
+        Box::new(|time| load::publish(standby, 1, "load", time)),
         Box::new(|time| nats.publish(time)),
         Box::new(|time| nats.request(time)),
     ];
@@ -41,14 +57,97 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
         .map(|(own, two)| own + two);
     let bound: Vec<f64> = bound.collect();
     let against = ("active + 2 requests", &bound[..]);
-    let mut rows = vec![
+    Ok(vec![
         rate("cluster publish C=1", 0).must(Bound::AtLeast(0.6)),
         rate("cluster publish C=64", 1).must(Bound::AtLeast(8.0)),
         Row::compare("cluster publish at a standby", "µs", &micros(2), against)
             .must(Bound::AtMost(1.0)),
+    ])
+}
+
+/// Wakes a reader at one standby by a notification at another one.
+fn wakes(bench: &Bench, nats: &Nats, (active, standby): (&Server, &Server)) -> Result<Vec<Row>> {
+    let third = start(bench, nats, "c")?;
+    let sides: Vec<Measure<'_, Latency>> = vec![
+        wake::by_long_poll((&third, standby), "across"),
+        wake::by_long_poll((active, active), "alone"),
+        Box::new(|time| nats.request(time).map(|it| [it, it])),
     ];
-    rows.extend(takeovers(bench, (active, standby))?);
-    Ok(rows)
+    let samples = bench.alternate("cluster wake", sides)?;
+    let alone = samples.of(1, |it| it[0]).into_iter();
+    let requests = samples.of(2, |it| 4.0 * it[0]);
+    let bound: Vec<f64> = alone.zip(requests).map(|(own, four)| own + four).collect();
+    let across = samples.of(0, |it| it[0]);
+    let against = ("active + 4 requests", &bound[..]);
+    let row = Row::compare("cluster wake over two standbys p50", "µs", &across, against);
+    Ok(vec![row.must(Bound::AtMost(1.0))])
+}
+
+/// Measures how much later a reader at a standby gets a notification than one at the active hub.
+fn follow(bench: &Bench, nats: &Nats, (active, standby): (&Server, &Server)) -> Result<Row> {
+    let (mut first, mut second) = (SseReader::open(active)?, SseReader::open(standby)?);
+    let mut number = 0;
+    let lag: Measure<'_, f64> = Box::new(move |time| {
+        let mut publisher = active.connect()?;
+        let [p50, _] = wake::repeat(time, || {
+            number += 1;
+            publisher.send(&active.notify("follow", number))?;
+            let got = first.next()?;
+            let start = Instant::now();
+            let later = second.next()?;
+            let elapsed = start.elapsed();
+            publisher.expect_success()?;
+            ensure!(
+                (got, later) == (number, number),
+                "got notifications {got} and {later}"
+            );
+            Ok(elapsed)
+        })?;
+        Ok(p50)
+    });
+    let commit: Measure<'_, f64> = Box::new(|time| nats.publish(time).map(|rate| 1e6 / rate));
+    let samples = bench.alternate("cluster follow", vec![lag, commit])?;
+    let two = samples.of(1, |it| 2.0 * it);
+    let row = Row::compare(
+        "cluster follow lag p50",
+        "µs",
+        &samples.of(0, |it| *it),
+        ("2 JS1", &two),
+    );
+    Ok(row.must(Bound::AtMost(1.0)))
+}
+
+/// Starts a hub with an empty directory, against a consumer of NATS that only reads the stream.
+fn join(bench: &Bench, nats: &Nats, active: &Server) -> Result<Row> {
+    active.fill("joined", JOINED.into())?;
+    let head = head(active)?;
+    let replay = nats.replay()?;
+    let began = Instant::now();
+    let joined = start(bench, nats, "d")?;
+    while self::head(&joined)? < head {
+        ensure!(began.elapsed() < PATIENCE, "the new hub stays behind");
+    }
+    #[allow(clippy::cast_precision_loss)] // some hundred thousand
+    let rate = |seconds: f64| head as f64 / seconds;
+    let join = began.elapsed().as_secs_f64();
+    let against = rate(replay.as_secs_f64());
+    let row = Row::fixed(
+        "cluster join",
+        "rec/s",
+        rate(join),
+        "consumer replay",
+        against,
+    );
+    Ok(row.must(Bound::AtLeast(0.5)))
+}
+
+/// Returns the last record of a hub's copy.
+fn head(server: &Server) -> Result<u64> {
+    let body = server
+        .connect()?
+        .exchange(&server.request("GET", "/hub", ""))?;
+    let about: serde_json::Value = serde_json::from_slice(&body)?;
+    about["head"].as_u64().context("no head")
 }
 
 /// Starts the hub `node` and waits until it accepts a notification.

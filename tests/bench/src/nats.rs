@@ -135,6 +135,24 @@ impl Nats {
         })
     }
 
+    /// Reads the log of the hubs with a consumer; returns the time that it takes.
+    pub(crate) fn replay(&self) -> Result<Duration> {
+        self.runtime.block_on(async {
+            let context = jetstream::new(Self::connect(self.ports[0]).await?);
+            let stream = context.get_stream("HUB_hub").await?;
+            let state = &stream.cached_info().state;
+            let mut left = state.last_sequence + 1 - state.first_sequence;
+            let start = Instant::now();
+            let config = jetstream::consumer::pull::OrderedConfig::default();
+            let mut messages = stream.create_consumer(config).await?.messages().await?;
+            while left > 0 {
+                messages.next().await.context("the stream ended")??;
+                left -= 1;
+            }
+            Ok(start.elapsed())
+        })
+    }
+
     /// Sends one request after another to a client of another server; returns the mean time of one in µs.
     pub(crate) fn request(&self, time: Duration) -> Result<f64> {
         self.runtime.block_on(async {

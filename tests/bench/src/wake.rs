@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// p50 and p99 of one slice, in µs.
 pub(crate) type Latency = [f64; 2];
 
-struct SseReader {
+pub(crate) struct SseReader {
     stream: TcpStream,
     decoder: Decoder,
 }
@@ -39,8 +39,8 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
         by_sse(&hub)?,
         by_sse(&reference)?,
         by_sse(&relay)?,
-        by_long_poll(&polled_hub),
-        by_long_poll(&polled_reference),
+        by_long_poll((&polled_hub, &polled_hub), "bench"),
+        by_long_poll((&polled_reference, &polled_reference), "bench"),
     ];
     let samples = bench.alternate("wake", sides)?;
     let p50 = |name, hub, reference| samples.row(name, "µs", |it| it[0], hub, reference);
@@ -79,19 +79,23 @@ pub(crate) fn by_sse(server: &Server) -> Result<Measure<'_, Latency>> {
     }))
 }
 
-fn by_long_poll(server: &Server) -> Measure<'_, Latency> {
+/// Wakes a reader of one hub by a notification at another one, or at the same.
+pub(crate) fn by_long_poll<'a>(
+    (server, notified): (&'a Server, &'a Server),
+    inbox: &'a str,
+) -> Measure<'a, Latency> {
     let mut number = 0;
     let mut lease = String::new();
     Box::new(move |time| {
         let mut reader = server.connect()?;
-        let mut publisher = server.connect()?;
+        let mut publisher = notified.connect()?;
         let mut watch = server.connect()?;
         repeat(time, || {
             number += 1;
-            let path = long_poll::path("bench", &lease);
+            let path = long_poll::path(inbox, &lease);
             reader.send(&server.request("GET", &path, ""))?;
-            long_poll::until_armed(&mut watch, server, "bench")?;
-            let request = server.notify("bench", number);
+            long_poll::until_armed(&mut watch, server, inbox)?;
+            let request = notified.notify(inbox, number);
             pause();
             let start = Instant::now();
             publisher.send(&request)?;
@@ -115,7 +119,10 @@ fn pause() {
 }
 
 /// Wakes one after the other for `time`.
-fn repeat(time: Duration, mut once: impl FnMut() -> Result<Duration>) -> Result<Latency> {
+pub(crate) fn repeat(
+    time: Duration,
+    mut once: impl FnMut() -> Result<Duration>,
+) -> Result<Latency> {
     let start = Instant::now();
     let mut latencies = Vec::new();
     while start.elapsed() < time {
@@ -125,7 +132,7 @@ fn repeat(time: Duration, mut once: impl FnMut() -> Result<Duration>) -> Result<
 }
 
 impl SseReader {
-    fn open(server: &Server) -> Result<Self> {
+    pub(crate) fn open(server: &Server) -> Result<Self> {
         let mut connection = server.connect()?;
         connection.send(&server.request("GET", "/events", ""))?;
         let mut reader = Self {
@@ -139,7 +146,7 @@ impl SseReader {
     }
 
     /// The number of the next notification.
-    fn next(&mut self) -> Result<u64> {
+    pub(crate) fn next(&mut self) -> Result<u64> {
         loop {
             // The first event of a stream is not a notification.
             while let Some(data) = self.decoder.next_data() {

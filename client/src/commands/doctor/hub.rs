@@ -45,7 +45,10 @@ pub(super) async fn check(context: &Context) -> (Vec<Finding>, Option<Hub>) {
     found.extend(date.and_then(clock));
     found.push(version(&hub).await);
     let about = hub.about(PATIENCE).await.ok();
-    found.extend(about.and_then(|it| it.cluster).map(|it| cluster(&it)));
+    if let Some(about) = about {
+        let in_cluster = about.cluster.as_ref();
+        found.extend(in_cluster.map(|it| cluster(it, &about.version)));
+    }
     if !hub.is_remote() {
         found.extend(tcp(context, &hub).await);
     }
@@ -86,12 +89,22 @@ async fn version(hub: &Hub) -> Finding {
 }
 
 /// Reports whether the hubs of a cluster work together.
-fn cluster(cluster: &ClusterInfo) -> Finding {
+fn cluster(cluster: &ClusterInfo, version: &str) -> Finding {
     let lost = cluster.fault.as_ref().or(cluster.damage.as_ref());
-    match (lost, &cluster.active) {
-        (Some(lost), _) => Finding::problem(lost, "hubd cluster check"),
-        (None, None) => Finding::problem("no hub of the cluster is active", "hubd cluster check"),
-        (None, Some(active)) => Finding::ok(format!(
+    let other = cluster.nodes.iter().find(|it| it.version != version);
+    match (lost, &cluster.active, other) {
+        (Some(lost), ..) => Finding::problem(lost, "hubd cluster check"),
+        (None, None, _) => {
+            Finding::problem("no hub of the cluster is active", "hubd cluster check")
+        }
+        (None, Some(_), Some(other)) => Finding::warn(
+            format!(
+                "this hub is version {version}, and '{}' is {}",
+                other.node, other.version
+            ),
+            "install the same version on all machines, the active one last",
+        ),
+        (None, Some(active), None) => Finding::ok(format!(
             "in the cluster, {active} is active; this hub is {} behind",
             cluster.behind
         )),

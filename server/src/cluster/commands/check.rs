@@ -296,7 +296,8 @@ async fn hubs(
     match (revision, lease.node.as_str()) {
         (0, _) | (_, "") => report.fine("no hub is active")?,
         (_, node) => report.fine(&format!(
-            "the hub of '{node}' renewed its lease {} s ago, by its clock",
+            "the hub of '{node}' (version {}) renewed its lease {} s ago, by its clock",
+            lease.version,
             age / 1000
         ))?,
     }

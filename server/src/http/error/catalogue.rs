@@ -145,6 +145,9 @@ codes! {
     /// No hub of the cluster is active, or NATS did not confirm the commit.
     NoActiveHub => 503 "no_active_hub", "no hub of the cluster is active",
         "it may have been stored: retry in a second, with the same Idempotency-Key; hubctl status shows the cluster";
+    /// The hub to which the active one shall hand over cannot take over.
+    CannotLead => 409 "cannot_lead", "that hub cannot become the active one",
+        "choose a hub that hubctl status shows as a standby, 0 behind";
     /// The hub is starting or stopping, or its storage is broken.
     NotReady => 503 "not_ready", "the hub is not ready",
         "retry in a second; if it lasts, read the hub's log and run hubd doctor";

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use super::disk::{DiskJournal, frame};
 use super::{Entry, Health, Journal, JournalError, LostRange, SharedCommit};
+use crate::core::record::Record;
 use crate::core::sync;
 use crate::core::time::boot_millis;
 
@@ -124,6 +125,11 @@ impl JetStreamJournal {
         self.fault.get().cloned()
     }
 
+    /// Whether the copy has no room for notifications.
+    pub fn is_full(&self) -> bool {
+        self.copy.health() == Health::Full
+    }
+
     fn stands_by(&self) -> bool {
         !self.leads() || boot_millis() >= self.sure_until.load(Ordering::Acquire)
     }
@@ -189,6 +195,11 @@ impl Journal for JetStreamJournal {
         }
         let mut end = self.end();
         let entries = end.advance(commit)?;
+        // Before they are stored, so that this version can still start with its copy.
+        if let Some(it) = entries.iter().find(|it| !Record::is_known(it.kind)) {
+            let (at, kind) = (it.seq, it.kind);
+            return Err(JournalError::UnknownKind { at, kind });
+        }
         self.copy.append(&entries)?;
         *sync::lock(&self.publisher) = end.publisher;
         self.position.send_replace(Some(commit.position));

@@ -116,9 +116,9 @@ impl From<JournalError> for OpenError {
             JournalError::Corrupt { at, reason } => Self::Broken { at, reason },
             error @ JournalError::Unsupported { .. } => Self::Unsupported(error),
             // A local journal fails with none of these.
-            error @ (JournalError::Deposed | JournalError::Unsettled) => {
-                Self::Io(io::Error::other(error))
-            }
+            error @ (JournalError::UnknownKind { .. }
+            | JournalError::Deposed
+            | JournalError::Unsettled) => Self::Io(io::Error::other(error)),
         }
     }
 }

@@ -1,0 +1,89 @@
+//! `POST /cluster/handover`: makes another hub the active one.
+//!
+//! Each hub takes the request. The active one checks the other hub and gives its lease to it; the hub that took the request
+//! answers when its own copy of the log has the record of the takeover.
+
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::extract::State;
+use hub_protocol::{Seq, Takeover};
+use serde::Deserialize;
+
+use super::{Cluster, forward};
+use crate::core::record::Led;
+use crate::core::sync;
+use crate::http::error::{ApiError, Code};
+use crate::http::request::payload::Payload;
+use crate::log::journal::Journal as _;
+
+/// How long the takeover may take. It takes well below a second, unless NATS elects a leader.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The body of the request.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HandOverTo {
+    node: String,
+}
+
+/// Hands over, and returns when the other hub is active.
+pub(super) async fn hand_over(
+    State(cluster): State<Cluster>,
+    body: Payload,
+) -> Result<Json<Takeover>, ApiError> {
+    let HandOverTo { node } = body.json()?;
+    let start = Instant::now();
+    let info = cluster.info();
+    if let (Some(active), Some(since)) = (info.active, info.since)
+        && active == node
+    {
+        let took_ms = 0;
+        return Ok(Json(Takeover {
+            active,
+            since,
+            took_ms,
+        }));
+    }
+    let term = leader(&cluster)?.map(|(term, _)| term);
+    let begun = if cluster.is_active() {
+        begin(&cluster, &node)
+    } else {
+        forward::hand_over(&cluster, &node).await
+    };
+    begun.map_err(|reason| ApiError::new(Code::CannotLead, reason))?;
+    let mut head = cluster.0.hub.log().subscribe();
+    while start.elapsed() < PATIENCE {
+        if let Some((_, led)) = leader(&cluster)?.filter(|it| Some(it.0) > term) {
+            return Ok(Json(Takeover {
+                active: led.node,
+                since: led.at,
+                took_ms: start.elapsed().as_millis().try_into().unwrap_or(u64::MAX),
+            }));
+        }
+        let _ =
+            tokio::time::timeout(PATIENCE.saturating_sub(start.elapsed()), head.changed()).await;
+    }
+    let detail = format!("'{node}' has not taken over yet: see hubctl status");
+    Err(ApiError::new(Code::NoActiveHub, detail))
+}
+
+/// Returns the hub that began the last term, with its number.
+fn leader(cluster: &Cluster) -> Result<Option<(Seq, Led)>, ApiError> {
+    Ok(cluster.0.hub.read(|state, _| state.leader().cloned())?)
+}
+
+/// Lets the lease go to the hub `node` in a moment. Fails with the reason why that hub cannot take over.
+pub(super) fn begin(cluster: &Cluster, node: &str) -> Result<(), String> {
+    let inner = &*cluster.0;
+    inner.nodes.check_heir(node, inner.journal.head())?;
+    *sync::lock(&inner.heir) = Some((node.to_owned(), Instant::now()));
+    inner.hurry.notify_one();
+    Ok(())
+}
+
+/// Returns the hub that [`begin`] chose, once, and only while somebody waits for the takeover.
+pub(super) fn take_chosen(cluster: &Cluster) -> Option<String> {
+    let (node, since) = sync::lock(&cluster.0.heir).take()?;
+    (since.elapsed() < PATIENCE).then_some(node)
+}
