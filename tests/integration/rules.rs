@@ -424,7 +424,7 @@ async fn a_bad_rule_is_refused_at_the_start_and_in_a_dry_run_with_its_key_and_th
     #[rustfmt::skip]
     let rows = [
         ("from = ['x']\nmute = true\n".to_owned(), "number 1", "missing field `name`"),
-        ("name = \"a\\nb\"\nfrom = ['x']\nmute = true\n".to_owned(), "number 1", "name: use 1 to 64 letters"),
+        ("name = \"a\\nb\"\nfrom = ['x']\nmute = true\n".to_owned(), "'a b'", "name: use 1 to 64 letters"),
         (format!("{valid}[[on]]\n{valid}"), "'n'", "name: two rules have it"),
         (format!("{valid}typ = ['error']\n"), "'n'", "unknown field `typ`, expected one of `name`, `type`"),
         (format!("{valid}type = ['eror']\n"), "'n'", "type: unknown type 'eror' (expected one of: complete"),
