@@ -1,7 +1,8 @@
 //! Rules: what a firing records, and what it makes.
 
 use hubd::core::command::RuleCommand;
-use hubd::core::record::{RuleAction, RuleFired, RuleNote, RuleNoted};
+use hubd::core::record::RuleAction::{self, Escalate, Mute, Notify, Run};
+use hubd::core::record::{RuleFired, RuleNote, RuleNoted};
 use hubd::core::rule;
 
 use super::*;
@@ -14,11 +15,11 @@ fn with_rules(rules: &str) -> Hub {
 }
 
 fn firings(records: &[Record]) -> Vec<&RuleFired> {
-    let fired = |record| match record {
-        &Record::RuleFired(ref it) => Some(it),
+    let fired = records.iter().filter_map(|record| match record {
+        Record::RuleFired(it) => Some(it),
         _ => None,
-    };
-    records.iter().filter_map(fired).collect()
+    });
+    fired.collect()
 }
 
 const ALL: &str = "[[on]]\nname = 'all'\ntype = ['error']\nmute = true\nescalate = '1m'\nrun = ['true']\nnotify = { to = 'person', msg = '{from} {id}' }\n";
@@ -30,7 +31,6 @@ fn a_firing_is_in_the_commit_of_its_notification_with_all_that_it_does() {
     let [fired] = firings(&records)[..] else {
         panic!("{records:?}");
     };
-    use RuleAction::{Escalate, Mute, Notify, Run};
     assert_eq!(fired.actions, [Mute, Notify, Run, Escalate]);
     assert_eq!((fired.notification, fired.made), (Some(1), Some(2)));
     assert_eq!(hub.reached(), ["person!", "primary"]);
