@@ -105,16 +105,14 @@ pub(crate) fn form_template(schema: &Map<String, Value>) -> String {
 
 /// The answer to a dialog of several questions, each with its own part.
 pub(crate) fn compose(parts: &[String]) -> String {
-    match parts {
-        [one] => one.clone(),
-        // These characters would begin the answer to the next question.
-        _ => {
-            let parts = parts
-                .iter()
-                .map(|it| it.replace(';', ",").replace('\n', " "));
-            parts.collect::<Vec<_>>().join("; ")
-        }
+    if let [one] = parts {
+        return one.clone();
     }
+    // These characters would begin the answer to the next question.
+    let parts = parts
+        .iter()
+        .map(|it| it.replace(';', ",").replace('\n', " "));
+    parts.collect::<Vec<_>>().join("; ")
 }
 
 /// A verdict with its optional reason.

@@ -37,12 +37,18 @@ impl Draft {
         None
     }
 
-    /// Takes the marked options as the answer to the current question. Returns `None` if none is marked.
-    pub(crate) fn confirm(&mut self, asks: &[Ask<'_>]) -> Option<Option<String>> {
+    /// Whether an option of the current question is marked.
+    pub(crate) fn has_marks(&self) -> bool {
+        !self.marked.is_empty()
+    }
+
+    /// Takes the marked options as the answer to the current question. Returns the answer to the whole dialog once
+    /// every question has one.
+    pub(crate) fn confirm(&mut self, asks: &[Ask<'_>]) -> Option<String> {
         let ask = asks.get(self.answers.len())?;
         let marked = self.marked.iter().filter_map(|it| ask.options.get(it - 1));
         let labels: Vec<&str> = marked.map(|(label, _)| *label).collect();
-        (!labels.is_empty()).then(|| self.answer(asks, labels.join(", ")))
+        self.answer(asks, labels.join(", "))
     }
 
     /// Answers the current question with a text. Returns the answer to the whole dialog once every question has one.
@@ -68,11 +74,12 @@ mod tests {
         let mut draft = Draft::default();
         assert_eq!(draft.choose(&asks, 3), None, "there is no third option");
         assert_eq!(draft.choose(&asks, 2), None);
-        assert_eq!(draft.confirm(&asks), None, "nothing is marked");
+        assert!(!draft.has_marks());
         for number in [2, 1, 2, 2] {
             assert_eq!(draft.choose(&asks, number), None);
         }
-        assert_eq!(draft.confirm(&asks), Some(None));
+        assert!(draft.has_marks());
+        assert_eq!(draft.confirm(&asks), None, "a question is left");
         assert_eq!(
             draft.answer(&asks, "other".into()),
             Some("b; a, b; other".into())

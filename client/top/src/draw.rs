@@ -174,7 +174,7 @@ fn need_line(
     let mut cells = vec![Span::styled(fit(need.kind, 10), look.style(tone))];
     cells.extend(cells_after_kind(
         &need.name,
-        age(need.since, now),
+        &age(need.since, now),
         &place,
         columns,
     ));
@@ -193,7 +193,7 @@ fn session_line(row: &BoardRow<'_>, now: Timestamp, columns: usize) -> Line<'sta
     let mut cells = vec![Span::raw(fit(&agent, 10))];
     cells.extend(cells_after_kind(
         &name,
-        age(session.phase.since, now),
+        &age(session.phase.since, now),
         &place,
         columns,
     ));
@@ -201,7 +201,7 @@ fn session_line(row: &BoardRow<'_>, now: Timestamp, columns: usize) -> Line<'sta
 }
 
 /// The columns after the first: name, age, and in a wide list the place.
-fn cells_after_kind(name: &str, age: String, place: &str, columns: usize) -> Vec<Span<'static>> {
+fn cells_after_kind(name: &str, age: &str, place: &str, columns: usize) -> Vec<Span<'static>> {
     let name_width = if columns < ROOMY {
         columns.saturating_sub(20).min(12)
     } else {
@@ -209,7 +209,7 @@ fn cells_after_kind(name: &str, age: String, place: &str, columns: usize) -> Vec
     };
     let mut cells = vec![
         Span::raw(fit(name, name_width) + " "),
-        Span::raw(fit(&age, 7)),
+        Span::raw(fit(age, 7)),
     ];
     if columns >= ROOMY {
         cells.push(Span::raw(fit(place, 16) + " "));

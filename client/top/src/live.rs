@@ -103,12 +103,14 @@ impl Live {
         match event.name.as_str() {
             "start" => return false,
             "preferences" => {
-                let preferences = serde_json::from_str(&event.data).map(Update::Preferences);
-                preferences.into_iter().for_each(|it| self.tell(it));
+                if let Ok(preferences) = serde_json::from_str(&event.data) {
+                    self.tell(Update::Preferences(preferences));
+                }
             }
             "notification" => {
-                let notification = serde_json::from_str(&event.data).map(Update::Arrived);
-                notification.into_iter().for_each(|it| self.tell(it));
+                if let Ok(notification) = serde_json::from_str(&event.data) {
+                    self.tell(Update::Arrived(notification));
+                }
             }
             _ => {}
         }

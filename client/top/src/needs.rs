@@ -4,7 +4,7 @@ use hub_protocol::{Kind, PhaseName, Question, Seq, Session, Timestamp};
 
 use crate::dialog::{Dialog, dialog};
 use crate::store::Store;
-use crate::text::line;
+use crate::text::{line, without_name};
 
 /// One thing that needs the person.
 #[derive(Debug)]
@@ -118,23 +118,6 @@ pub(crate) fn question_text(question: &Question) -> &str {
         how.starts_with("hubctl answer ") || *how == "answer it in its own terminal)"
     });
     framed.map_or(text, |(text, _)| text)
-}
-
-/// An agent's report without its name and its state, which are shown beside it.
-pub(crate) fn without_name<'a>(text: &'a str, name: &str) -> &'a str {
-    let rest = ["Agent", "Manager"]
-        .iter()
-        .find_map(|title| text.strip_prefix(title)?.strip_prefix(' '));
-    let Some(rest) = rest.and_then(|it| it.strip_prefix(name)?.strip_prefix(' ')) else {
-        return text;
-    };
-    let state = rest.strip_prefix("is waiting for input: ");
-    let state = state.or_else(|| {
-        rest.strip_prefix("completed")?
-            .split_once(": ")
-            .map(|it| it.1)
-    });
-    state.filter(|it| !it.is_empty()).unwrap_or(rest)
 }
 
 #[cfg(test)]

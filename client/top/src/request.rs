@@ -101,7 +101,7 @@ fn unwrap(data: &Value) -> &Value {
     }
 }
 
-/// Takes the change of a file (Edit, Write, MultiEdit and their like) out of an input. An input that describes it in
+/// Takes the change of a file (`Edit`, `Write`, `MultiEdit` and their like) out of an input. An input that describes it in
 /// another way, or contradicts itself, stays whole.
 fn take_change(input: &mut Map<String, Value>) -> Option<FileChange> {
     let mut rest = input.clone();

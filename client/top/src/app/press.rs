@@ -2,6 +2,7 @@
 
 use hub_protocol::{Question, Seq, Timestamp};
 use ratatui::crossterm::event::KeyEvent;
+use serde_json::{Map, Value};
 
 use super::{App, MISPRESS, Mode, Request, Target, sent};
 use crate::details::is_answerable;
@@ -50,7 +51,7 @@ impl App {
             (Action::Open, Some(question)) => return self.open(question, now),
             (Action::Open, None) => self.open_session(&target, now),
             (Action::Reply, _) => self.reply(&target),
-            (Action::Go, _) => return self.go(&target),
+            (Action::Go, _) => return go(&target),
             (Action::Seen, _) => return self.mark(&target),
             (_, Some(question)) => self.decide(action, question, now),
             (_, None) => self.note = "Select a question or a permission for that".into(),
@@ -82,13 +83,16 @@ impl App {
             Dialog::Permission { .. } | Dialog::Plan { .. } => self.zoomed = !self.zoomed,
             Dialog::Text(_) => self.input(Purpose::Answer(id), "Answer", ""),
             Dialog::Form { schema } => {
-                self.input(Purpose::Form(id), "Form", &form_template(schema))
+                self.input(Purpose::Form(id), "Form", &form_template(schema));
             }
-            Dialog::Asks(asks) => match self.drafts.entry(id).or_default().confirm(&asks) {
-                Some(Some(answer)) => self.hold(question, answer, now),
-                Some(None) => {}
-                None => self.input(Purpose::Part(id), "Answer", ""),
-            },
+            Dialog::Asks(asks) => {
+                let draft = self.drafts.entry(id).or_default();
+                if !draft.has_marks() {
+                    self.input(Purpose::Part(id), "Answer", "");
+                } else if let Some(answer) = draft.confirm(&asks) {
+                    self.hold(question, answer, now);
+                }
+            }
         }
         Vec::new()
     }
@@ -115,7 +119,7 @@ impl App {
         }
         match (action, dialog(question)) {
             (Action::Approve, Dialog::Permission { .. }) => {
-                self.hold(question, "allow".into(), now)
+                self.hold(question, "allow".into(), now);
             }
             (Action::Approve, Dialog::Plan { .. }) => self.hold(question, "approve".into(), now),
             (Action::ApproveMore, Dialog::Permission { always }) if !always.is_empty() => {
@@ -182,18 +186,6 @@ impl App {
         self.input(purpose, &format!("To {}", line(&session.name)), "");
     }
 
-    fn go(&mut self, target: &Target) -> Vec<Request> {
-        let asker = target.question.as_ref();
-        let asker = asker.map(|it| (it.from.to_string(), it.project.clone()));
-        let session = target.session.as_ref();
-        let session = session.map(|it| (it.id.to_string(), it.project.clone()));
-        let place = session.or(asker);
-        place
-            .map(|(id, project)| Request::Go { id, project })
-            .into_iter()
-            .collect()
-    }
-
     fn mark(&mut self, target: &Target) -> Vec<Request> {
         let Some(id) = target.notification else {
             self.note = "It has no notification to mark".into();
@@ -232,13 +224,14 @@ impl App {
             _ if text.is_empty() => {}
             Purpose::Answer(id) => self.answer(id, text, now),
             Purpose::Part(id) => self.answer_part(id, text, now),
-            Purpose::Form(id) => match serde_json::from_str(&text) {
-                Ok(serde_json::Value::Object(_)) => self.answer(id, format!("accept: {text}"), now),
-                _ => {
+            Purpose::Form(id) => {
+                if serde_json::from_str::<Map<String, Value>>(&text).is_ok() {
+                    self.answer(id, format!("accept: {text}"), now);
+                } else {
                     self.note = "The form is not a JSON object".into();
                     self.mode = Mode::Input(Input::new(Purpose::Form(id), input.prompt, &text));
                 }
-            },
+            }
             Purpose::Message(to, project, reply_to) => {
                 return vec![Request::Message {
                     to,
@@ -270,4 +263,15 @@ impl App {
             self.hold(&question, answer, now);
         }
     }
+}
+
+fn go(target: &Target) -> Vec<Request> {
+    let asker = target.question.as_ref();
+    let asker = asker.map(|it| (it.from.to_string(), it.project.clone()));
+    let session = target.session.as_ref();
+    let session = session.map(|it| (it.id.to_string(), it.project.clone()));
+    let place = session.or(asker).into_iter();
+    place
+        .map(|(id, project)| Request::Go { id, project })
+        .collect()
 }
