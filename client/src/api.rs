@@ -3,5 +3,4 @@
 
 pub(crate) mod holder;
 pub(crate) mod question;
-pub(crate) mod report;
 pub(crate) mod session;

@@ -150,7 +150,13 @@ async fn ask_the_hub(hub: &Hub, client: &Client) {
     call(client, "PUT", "/preferences", preferences, 200).await;
     let text = json!({ "text": "# a\n\n- [x] [b](https://c.d) `e`" });
     call(client, "POST", "/markdown", text, 200).await;
-    let health = ["GET /stats", "GET /healthz", "GET /readyz", "GET /metrics"];
+    let health = [
+        "GET /stats",
+        "GET /why/1",
+        "GET /healthz",
+        "GET /readyz",
+        "GET /metrics",
+    ];
     succeed(client, &["GET /dashboard"]).await;
     succeed(client, &health).await;
     succeed(client, &["GET /hello?nonce=0011223344556677", "GET /hub"]).await;

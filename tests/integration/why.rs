@@ -165,7 +165,7 @@ async fn an_ended_or_unknown_reader_and_one_without_hooks_are_told_apart() {
     client.register("codex", json!({ "agent": "codex" })).await;
     for (to, reason, words) in [
         ("w1", "ended", "nobody reads its inbox"),
-        ("job", "no_hooks", "no hook of session job has reported"),
+        ("job", "no_hooks", "has reported, and no `hubctl wait`"),
         ("codex", "hook_untrusted", "/hooks"),
         ("ghost", "no_reader", "no session has this name"),
         (

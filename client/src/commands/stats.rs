@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::api::report;
 use crate::arguments::span::Span;
 use crate::error::Error;
 use crate::exit_code::Exit;
@@ -34,5 +33,5 @@ pub(crate) struct StatsArgs {
 pub(crate) async fn run(args: &StatsArgs, context: &Context) -> Result<Exit, Error> {
     let minutes = args.since.unwrap_or(DAY).0.as_secs().div_ceil(60);
     let path = Path::new("/stats").with("minutes", minutes);
-    report::show(path, args.json, context).await
+    super::why::show(path, args.json, context).await
 }

@@ -1,12 +1,14 @@
 //! `hubctl why`: explains why a session was or was not woken.
 
-use hub_protocol::{InboxName, ProjectName};
+use hub_protocol::{InboxName, ProjectName, Timestamp};
+use serde::Deserialize;
 
-use crate::api::report;
 use crate::error::Error;
 use crate::exit_code::Exit;
-use crate::hub::Path;
+use crate::hub::{Path, Request, parse};
 use crate::identity::Context;
+use crate::output::println;
+use crate::output::text::{json_line, line};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -30,8 +32,37 @@ pub(crate) struct WhyArgs {
     json: bool,
 }
 
+/// An answer that the hub has put into words.
+#[derive(Deserialize)]
+struct Explanation {
+    summary: String,
+    details: Vec<Detail>,
+}
+
+#[derive(Deserialize)]
+struct Detail {
+    at: Option<Timestamp>,
+    text: String,
+}
+
 pub(crate) async fn run(args: &WhyArgs, context: &Context) -> Result<Exit, Error> {
     let project = context.project(args.project.as_ref())?.value;
     let path = Path::new("/why").segment(&args.target);
-    report::show(path.with("project", project), args.json, context).await
+    show(path.with("project", project), args.json, context).await
+}
+
+/// Prints the summary and the details at `path`, or the hub's answer as JSON.
+pub(super) async fn show(path: Path, json: bool, context: &Context) -> Result<Exit, Error> {
+    let answer = context.hub()?.text(&Request::get(path)).await?;
+    if json {
+        println(json_line(&answer))?;
+        return Ok(Exit::DONE);
+    }
+    let Explanation { summary, details } = parse(&answer)?;
+    println(line(&summary))?;
+    for Detail { at, text } in &details {
+        let at = at.map_or("now".into(), |at| at.to_string());
+        println(format_args!("  {at:24}  {}", line(text)))?;
+    }
+    Ok(Exit::DONE)
 }

@@ -113,7 +113,7 @@ async fn alert(hub: &Hub, collision: &Collision) -> Result<(), Rejected> {
     let [now, before] = &collision.sessions;
     let path = collision.file.path.to_string_lossy();
     let ago = match collision.minutes {
-        0 => "less than a minute ago".to_owned(),
+        0 => "just now".to_owned(),
         minutes => format!("{minutes} min ago"),
     };
     let drafts = vec![
