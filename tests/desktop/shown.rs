@@ -160,7 +160,7 @@ async fn sessions_of_the_same_name_are_told_apart_by_their_projects() {
         desktop.client.notify(ask).await;
     }
     let shown = desktop.daemon.until("both", |it| it.notes.len() == 2).await;
-    assert_eq!(shown.titles()[1], "main, /src/blog");
+    assert_eq!(shown.titles()[1], "main, blog");
 }
 
 #[tokio::test]
