@@ -57,6 +57,34 @@ function shows(page, ...ids) {
   return until(async () => assert.deepEqual(await tags(page), ids.map(String).sort()) ?? true, { what: `shown: ${ids}` });
 }
 
+/** Whether the hub knows that a page has the focus: the first event of presence. @param {Hub} hub @returns {Promise<boolean>} */
+async function knowsFocus(hub) {
+  const end = new AbortController();
+  const headers = { authorization: `Bearer ${hub.token}` };
+  const { body } = await fetch(`http://127.0.0.1:${hub.port}/events?kinds=presence`, { headers, signal: end.signal });
+  let text = '';
+  for await (const part of body ?? []) {
+    text += Buffer.from(part).toString();
+    const [, focused] = /"focused":(true|false)/.exec(text) ?? [];
+    if (!focused) continue;
+    end.abort();
+    return focused === 'true';
+  }
+  throw new Error(`no event of presence: ${text}`);
+}
+
+test('the hub knows whether a page has the focus, also once the page is closed', async () => {
+  const { hub, page } = await watched(NEEDS);
+  await focus(page);
+  await until(() => knowsFocus(hub), { what: 'focused' });
+  await focus(page, false);
+  await until(async () => !(await knowsFocus(hub)), { what: 'without the focus' });
+  await focus(page);
+  await until(() => knowsFocus(hub), { what: 'focused again' });
+  await page.close();
+  await until(async () => !(await knowsFocus(hub)), { what: 'closed' });
+});
+
 test('before the person asks, no notification is shown, not even an urgent one', async () => {
   const { hub, page } = await watched({});
   await ask(hub, { priority: 'urgent' });

@@ -23,7 +23,8 @@ impl Bus {
     /// Starts a bus with its socket in `dir`.
     pub(crate) fn start(dir: &Path) -> Self {
         let config = dir.join("bus.conf");
-        let rules = "<policy context=\"default\"><allow send_destination=\"*\"/><allow own=\"*\"/></policy>";
+        let allow = "<allow send_destination=\"*\" eavesdrop=\"true\"/><allow eavesdrop=\"true\"/><allow own=\"*\"/>";
+        let rules = format!("<policy context=\"default\">{allow}</policy>");
         let text = format!(
             "<busconfig><type>session</type><listen>unix:dir={}</listen>{rules}</busconfig>",
             dir.display()

@@ -1,6 +1,6 @@
 //! The notifications: titles, texts and buttons, once, until the need is settled.
 
-use hub_harness::{Client, each};
+use hub_harness::Client;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -160,7 +160,7 @@ async fn sessions_of_the_same_name_are_told_apart_by_their_projects() {
         desktop.client.notify(ask).await;
     }
     let shown = desktop.daemon.until("both", |it| it.notes.len() == 2).await;
-    assert_eq!(shown.titles()[1], "main, /src/blog");
+    assert_eq!(shown.titles()[1], "main, blog");
 }
 
 #[tokio::test]
@@ -180,7 +180,7 @@ async fn many_needs_at_once_are_counted() {
         .shows(&["w1", "w2", "w3", "w4", "3 more agents need you"])
         .await;
     assert_eq!(shown[4].buttons(), ["Open"]);
-    for id in each(&answer["results"], "id").as_array().expect("ids") {
+    for id in answer["ids"].as_array().expect("ids") {
         desktop
             .client
             .answer(id.as_u64().expect("an id"), "x")

@@ -104,14 +104,15 @@ impl Daemon {
         Ok(daemon)
     }
 
-    async fn read_capabilities(&mut self) {
+    /// Asks the daemon what it can do. Call it again for each daemon that has started.
+    pub(crate) async fn read_capabilities(&mut self) {
         let known = timeout(PATIENCE, self.proxy.get_capabilities()).await;
         let known = known.unwrap_or_else(|_| Ok(Vec::new())).unwrap_or_default();
         let has = |name: &str| known.iter().any(|it| it == name);
         (self.can_act, self.has_markup) = (has("actions"), has("body-markup"));
     }
 
-    /// Waits for the next signal that concerns this program.
+    /// Waits for the next signal that concerns this program. Dropping the future loses none.
     pub(crate) async fn next(&mut self) -> anyhow::Result<Signal> {
         loop {
             tokio::select! {
@@ -126,7 +127,6 @@ impl Daemon {
                     self.numbers.clear();
                     self.closing.clear();
                     if owner.context("the session bus is gone")?.is_some() {
-                        self.read_capabilities().await;
                         return Ok(Signal::Started);
                     }
                 }

@@ -143,7 +143,7 @@ impl Card {
     fn of(need: &Need, all: &[Need]) -> Self {
         let is_twin = |it: &&Need| it.name == need.name && it.project != need.project;
         let title = match all.iter().find(is_twin) {
-            Some(_) => format!("{}, {}", need.name, need.project),
+            Some(_) => format!("{}, {}", need.name, last_part(need.project.as_str())),
             None => need.name.clone(),
         };
         Self {
@@ -174,4 +174,10 @@ impl Card {
         };
         visible(self) != visible(other)
     }
+}
+
+/// The last part of a project's path.
+fn last_part(project: &str) -> &str {
+    let path = project.trim_end_matches('/');
+    path.rsplit_once('/').map_or(project, |(_, last)| last)
 }

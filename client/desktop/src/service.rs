@@ -94,6 +94,7 @@ impl Service {
             Signal::Chosen(tag, action) => self.act(&tag, &action).await,
             Signal::Closed(tag) => self.desk.closed(&tag),
             Signal::Started => {
+                self.daemon.read_capabilities().await;
                 let show = self.desk.shown();
                 self.apply(Change {
                     show,
