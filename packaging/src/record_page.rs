@@ -197,7 +197,8 @@ fn readable(of: &str) -> String {
 
 /// A comment without the marks of code and links.
 fn plain(doc: &str) -> String {
-    doc.trim().replace(['`', '[', ']'], "")
+    let text = doc.trim().replace("[`", "").replace("`]", "");
+    text.replace('`', "")
 }
 
 fn snake_case(name: &str) -> String {

@@ -80,6 +80,7 @@ fn claude_codes_status_line_is_installed_on_request_and_never_replaced() {
         command.ends_with("hubctl status --line --format claude"),
         "{command}"
     );
+    assert_eq!(installed["statusLine"]["refreshInterval"], 5);
     place.ctl("hooks install claude --status-line");
     place.ctl("hooks uninstall claude");
     assert!(!place.has(settings));

@@ -7,6 +7,8 @@ use super::tree::Node;
 
 const NAME: &str = "statusLine";
 const ARGS: &str = "status --line --format claude";
+/// Seconds. Without it, Claude Code runs the command only at events of its own session, and other sessions change the line.
+const REFRESH: u8 = 5;
 
 /// Adds the command. Fails if the settings have another status line, which stays.
 pub(super) fn install(settings: &mut Node, invocation: &Invocation) -> Result<(), String> {
@@ -18,7 +20,11 @@ pub(super) fn install(settings: &mut Node, invocation: &Invocation) -> Result<()
     }
     settings.remove(NAME)?;
     let command = Node::of(&invocation.command(ARGS));
-    let line = Node::object_of([("type", Node::of(&"command")), ("command", command)]);
+    let line = Node::object_of([
+        ("type", Node::of(&"command")),
+        ("command", command),
+        ("refreshInterval", Node::of(&REFRESH)),
+    ]);
     settings.get_or(NAME, line).map(drop)
 }
 
