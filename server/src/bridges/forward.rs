@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use hub_protocol::ForwardInfo;
+use hub_protocol::{ForwardInfo, Seq};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::state_dir::read_private;
@@ -36,14 +36,17 @@ pub struct Forwards(Arc<[Arc<Forward>]>);
 /// One forward.
 struct Forward {
     settings: ForwardSettings,
+    /// The head of the log when the hub started.
+    first: Seq,
     token: Option<Secret>,
     poster: Poster,
     progress: Progress,
 }
 
 impl Forwards {
-    /// Prepares the forwards: reads their tokens, and the certificates of the system if a target needs them.
-    pub fn open(all: &[ForwardSettings]) -> anyhow::Result<Self> {
+    /// Prepares the forwards of a hub whose log ends at `head`: reads their tokens, and the certificates of the system if a
+    /// target needs them.
+    pub fn open(all: &[ForwardSettings], head: Seq) -> anyhow::Result<Self> {
         if all.is_empty() {
             return Ok(Self(Arc::default()));
         }
@@ -53,6 +56,7 @@ impl Forwards {
                 .with_context(|| format!("[[forward]] '{}': token_file", settings.name))?;
             Ok(Arc::new(Forward {
                 settings: settings.clone(),
+                first: head,
                 token,
                 poster: poster.clone(),
                 progress: Progress::default(),

@@ -28,6 +28,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct Delivery {
     hub: Hub,
     forward: Arc<Forward>,
+    /// Where the forward starts if the log has no position of it.
+    first: Seq,
     /// The last record that is done.
     cursor: Seq,
     /// The position that the log has.
@@ -44,6 +46,7 @@ impl Delivery {
     pub(super) fn new(hub: Hub, forward: Arc<Forward>) -> Self {
         Self {
             hub,
+            first: forward.first,
             forward,
             cursor: 0,
             noted: 0,
@@ -56,7 +59,10 @@ impl Delivery {
     pub(super) async fn run(mut self, shutdown: CancellationToken) {
         let deliver = async {
             loop {
-                until_active(&self.hub).await;
+                if self.hub.is_standby() {
+                    until_active(&self.hub).await;
+                    self.first = self.hub.log().head();
+                }
                 let Err(error) = self.follow().await else {
                     continue;
                 };
@@ -97,7 +103,7 @@ impl Delivery {
         Ok(())
     }
 
-    /// Takes up the position in the log. A forward that has none starts at the head.
+    /// Takes up the position in the log. A forward that has none starts with what is published from then on.
     async fn start(&mut self) -> Result<(), Rejected> {
         let name = self.forward.name().to_owned();
         let known = self
@@ -105,8 +111,8 @@ impl Delivery {
             .read(|state, _| state.forward(&name).map(|it| it.up_to))?;
         let head = self.hub.log().head();
         // An older copy of the log may have been restored.
-        self.noted = known.unwrap_or(0).min(head);
-        self.reach(if known.is_some() { self.noted } else { head });
+        self.reach(known.unwrap_or(self.first).min(head));
+        self.noted = self.cursor;
         if known.is_none() {
             self.note().await;
         }
