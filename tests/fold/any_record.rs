@@ -5,7 +5,7 @@ use hub_protocol::{
     SessionInfo, SessionState, Timestamp, Way,
 };
 use hubd::core::record::{
-    ClockMoved, Emitted, Escalated, Forwarded, InboxClosed, KeyUsed, Led, ListenerEnd,
+    ClockMoved, Emitted, Escalated, ForwardNoted, InboxClosed, KeyUsed, Led, ListenerEnd,
     ListenerRemoved, ListenerSet, Notified, PreferencesSet, PrimaryTaken, QuestionClaimed,
     QuestionSettled, Record, Reset, Returned, Rewritten, Route, Seen, SessionEnded, SessionSet,
     SettleReason, Settled, Target, Trimmed, Turn, TurnCause, TurnNoted,
@@ -26,7 +26,7 @@ fn record() -> impl Strategy<Value = Record> {
         1 => preferences(),
         1 => (id(), prop::option::of(Just("m1".to_owned()))).prop_map(|(up_to, answer)| {
             let (name, up_to, at) = ("phone".into(), Some(up_to), time(0));
-            Record::Forwarded(Forwarded { name, up_to, answer, at })
+            Record::Forwarded(ForwardNoted { name, up_to, answer, at })
         }),
     ]
 }

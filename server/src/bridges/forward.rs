@@ -24,10 +24,10 @@ mod message;
 mod poster;
 mod progress;
 
-use answers::Answers;
+use answers::AnswerReader;
 use delivery::Delivery;
 use poster::Poster;
-use progress::Progress;
+use progress::ForwardProgress;
 
 /// The forwards of a hub; clones share them.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ struct Forward {
     first: Seq,
     token: Option<Secret>,
     poster: Poster,
-    progress: Progress,
+    progress: ForwardProgress,
 }
 
 impl Forwards {
@@ -59,7 +59,7 @@ impl Forwards {
                 first: head,
                 token,
                 poster: poster.clone(),
-                progress: Progress::default(),
+                progress: ForwardProgress::default(),
             }))
         };
         Ok(Self(all.iter().map(open).collect::<Result<_, _>>()?))
@@ -72,7 +72,7 @@ impl Forwards {
             let delivery = Delivery::new(hub.clone(), Arc::clone(forward));
             tasks.spawn(delivery.run(shutdown.clone()));
             if forward.settings.reply_topic.is_some() {
-                let answers = Answers::new(hub.clone(), Arc::clone(forward));
+                let answers = AnswerReader::new(hub.clone(), Arc::clone(forward));
                 tasks.spawn(answers.run(shutdown.clone()));
             }
         }

@@ -15,7 +15,7 @@ mod question;
 mod session;
 
 pub use delivery::{Emitted, Escalated, Returned, SettleReason, Settled};
-pub use forward::Forwarded;
+pub use forward::ForwardNoted;
 pub use notification::{Notified, Rewritten, Route, Target};
 pub use question::{QuestionClaimed, QuestionSettled};
 
@@ -125,7 +125,7 @@ records! {
         /// The person replaced the preferences.
         PREFERENCES_SET = 80 => PreferencesSet,
         /// A forward has passed notifications on.
-        FORWARDED = 96 => Forwarded,
+        FORWARDED = 96 => ForwardNoted,
     }
 }
 

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::Forward;
 use super::backoff::Backoff;
 use super::buttons::Tokens;
-use super::poster::Sent;
+use super::poster::PostOutcome;
 use crate::core::command::Command;
 use crate::core::record::Route;
 use crate::core::rejected::Rejected;
@@ -173,13 +173,13 @@ impl Delivery {
             let buttons = buttons.unwrap_or_default();
             let body = self.forward.body(&notification, json.clone(), &buttons);
             match self.forward.poster.post(&self.forward, body).await {
-                Sent::Accepted => self.forward.progress.accepted(),
-                Sent::Refused(why) => {
+                PostOutcome::Accepted => self.forward.progress.accepted(),
+                PostOutcome::Refused(why) => {
                     let (forward, id) = (self.forward.name(), event.seq());
                     tracing::warn!(forward, id, why, "a notification was not forwarded");
                     self.forward.progress.refused(&why);
                 }
-                Sent::Failed(why, pause) => {
+                PostOutcome::Failed(why, pause) => {
                     self.pause(&why, backoff.next(pause)).await;
                     continue;
                 }

@@ -145,6 +145,6 @@ fn tag(kind: Kind) -> &'static str {
         Kind::Error => "rotating_light",
         Kind::Complete | Kind::Testing => "white_check_mark",
         Kind::Waiting => "hourglass",
-        Kind::Progress | Kind::Message | Kind::Answer | Kind::Ended => "speech_balloon",
+        Kind::ForwardProgress | Kind::Message | Kind::Answer | Kind::Ended => "speech_balloon",
     }
 }
