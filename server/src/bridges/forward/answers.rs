@@ -55,7 +55,7 @@ struct TopicLine {
     message: String,
 }
 
-/// What becomes of a press of a button.
+/// The outcome of a press of a button.
 enum PressOutcome {
     /// The answer is stored now.
     Answered(String),

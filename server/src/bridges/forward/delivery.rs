@@ -28,7 +28,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct Delivery {
     hub: Hub,
     forward: Arc<Forward>,
-    /// Where the forward starts if the log has no position of it.
+    /// The position at which the forward starts if the log has none of it.
     first: Seq,
     /// The last record that is done.
     cursor: Seq,

@@ -1,4 +1,4 @@
-//! What a target is sent: the shapes of ntfy, Slack, Discord and a plain webhook.
+//! The bodies of requests to targets: the shapes of ntfy, Slack, Discord and a plain webhook.
 //!
 //! ntfy: <https://docs.ntfy.sh/publish/#publish-as-json>. Slack: <https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks>.
 //! Discord: <https://discord.com/developers/docs/resources/webhook#execute-webhook>.
@@ -145,6 +145,6 @@ fn tag(kind: Kind) -> &'static str {
         Kind::Error => "rotating_light",
         Kind::Complete | Kind::Testing => "white_check_mark",
         Kind::Waiting => "hourglass",
-        Kind::ForwardProgress | Kind::Message | Kind::Answer | Kind::Ended => "speech_balloon",
+        Kind::Progress | Kind::Message | Kind::Answer | Kind::Ended => "speech_balloon",
     }
 }
