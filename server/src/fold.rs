@@ -222,7 +222,7 @@ impl State {
             Record::Returned(it) => self.apply_returned(it),
             Record::Escalated(it) => self.apply_escalated(it),
             Record::PreferencesSet(it) => self.apply_preferences(it),
-            Record::Forwarded(it) => self.apply_forwarded(it),
+            Record::ForwardNoted(it) => self.apply_forwarded(it),
         }
     }
 

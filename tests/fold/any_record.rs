@@ -26,7 +26,7 @@ fn record() -> impl Strategy<Value = Record> {
         1 => preferences(),
         1 => (id(), prop::option::of(Just("m1".to_owned()))).prop_map(|(up_to, answer)| {
             let (name, up_to, at) = ("phone".into(), Some(up_to), time(0));
-            Record::Forwarded(ForwardNoted { name, up_to, answer, at })
+            Record::ForwardNoted(ForwardNoted { name, up_to, answer, at })
         }),
     ]
 }

@@ -283,7 +283,7 @@ impl Record {
             | Self::QuestionSettled(_)
             | Self::Escalated(_)
             | Self::PreferencesSet(_)
-            | Self::Forwarded(_) => Box::new(std::iter::empty()),
+            | Self::ForwardNoted(_) => Box::new(std::iter::empty()),
         }
     }
 }

@@ -40,7 +40,7 @@ impl State {
         if known.as_ref() == Some(&new) {
             return Vec::new();
         }
-        vec![Record::Forwarded(record)]
+        vec![Record::ForwardNoted(record)]
     }
 
     pub(super) fn apply_forwarded(&mut self, record: &ForwardNoted) {

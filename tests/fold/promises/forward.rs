@@ -52,7 +52,7 @@ fn a_position_has_the_bytes_of_format_1() {
         ),
     ] {
         let name = "phone".into();
-        let record = Record::Forwarded(ForwardNoted {
+        let record = Record::ForwardNoted(ForwardNoted {
             name,
             up_to,
             answer,

@@ -62,7 +62,7 @@ impl Writer {
             | Record::QuestionSettled(_)
             | Record::Escalated(_)
             | Record::PreferencesSet(_)
-            | Record::Forwarded(_) => 0,
+            | Record::ForwardNoted(_) => 0,
         }
     }
 
