@@ -125,7 +125,7 @@ records! {
         /// The person replaced the preferences.
         PREFERENCES_SET = 80 => PreferencesSet,
         /// A forward has passed notifications on.
-        FORWARDED = 96 => ForwardNoted,
+        FORWARD_NOTED = 96 => ForwardNoted,
     }
 }
 
