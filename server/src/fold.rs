@@ -243,7 +243,7 @@ impl State {
             Record::PreferencesSet(it) => self.apply_preferences(it),
             Record::RuleFired(it) => self.rules.fired(seq, it),
             Record::RuleNoted(it) => self.rules.noted(it),
-            Record::Forwarded(it) => self.apply_forwarded(it),
+            Record::ForwardNoted(it) => self.apply_forwarded(it),
         }
     }
 

@@ -88,7 +88,7 @@ async fn run(
     member: Option<Member>,
 ) -> anyhow::Result<()> {
     let shutdown = CancellationToken::new();
-    let forwards = Forwards::open(&config.forward)?;
+    let forwards = Forwards::open(&config.forward, storage.journal.head())?;
     let archive = storage.archive.take();
     // The record of deliveries is about the log on disk. A hub in memory has its own numbers, so it neither reads nor
     // writes that record.

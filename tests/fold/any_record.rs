@@ -5,7 +5,7 @@ use hub_protocol::{
     Seq, SessionInfo, SessionState, Timestamp, Way,
 };
 use hubd::core::record::{
-    ClockMoved, Emitted, Escalated, Forwarded, InboxClosed, KeyUsed, Led, ListenerEnd,
+    ClockMoved, Emitted, Escalated, ForwardNoted, InboxClosed, KeyUsed, Led, ListenerEnd,
     ListenerRemoved, ListenerSet, Notified, PreferencesSet, PrimaryTaken, QuestionClaimed,
     QuestionSettled, Record, Reset, Returned, Rewritten, Route, RuleAction, RuleFired, RuleNote,
     RuleNoted, Seen, SessionEnded, SessionSet, SettleReason, Settled, Target, Trimmed, Turn,
@@ -28,7 +28,7 @@ fn record() -> impl Strategy<Value = Record> {
         2 => about_rules(),
         1 => (id(), prop::option::of(Just("m1".to_owned()))).prop_map(|(up_to, answer)| {
             let (name, up_to, at) = ("phone".into(), Some(up_to), time(0));
-            Record::Forwarded(Forwarded { name, up_to, answer, at })
+            Record::ForwardNoted(ForwardNoted { name, up_to, answer, at })
         }),
     ]
 }

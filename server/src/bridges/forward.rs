@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use hub_protocol::ForwardInfo;
+use hub_protocol::{ForwardInfo, Seq};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::state_dir::read_private;
@@ -24,10 +24,10 @@ mod message;
 mod poster;
 mod progress;
 
-use answers::Answers;
+use answers::AnswerReader;
 use delivery::Delivery;
 use poster::Poster;
-use progress::Progress;
+use progress::ForwardProgress;
 
 /// The forwards of a hub; clones share them.
 #[derive(Clone)]
@@ -36,14 +36,17 @@ pub struct Forwards(Arc<[Arc<Forward>]>);
 /// One forward.
 struct Forward {
     settings: ForwardSettings,
+    /// The head of the log when the hub started.
+    first: Seq,
     token: Option<Secret>,
     poster: Poster,
-    progress: Progress,
+    progress: ForwardProgress,
 }
 
 impl Forwards {
-    /// Prepares the forwards: reads their tokens, and the certificates of the system if a target needs them.
-    pub fn open(all: &[ForwardSettings]) -> anyhow::Result<Self> {
+    /// Prepares the forwards of a hub whose log ends at `head`: reads their tokens, and the certificates of the system if a
+    /// target needs them.
+    pub fn open(all: &[ForwardSettings], head: Seq) -> anyhow::Result<Self> {
         if all.is_empty() {
             return Ok(Self(Arc::default()));
         }
@@ -53,9 +56,10 @@ impl Forwards {
                 .with_context(|| format!("[[forward]] '{}': token_file", settings.name))?;
             Ok(Arc::new(Forward {
                 settings: settings.clone(),
+                first: head,
                 token,
                 poster: poster.clone(),
-                progress: Progress::default(),
+                progress: ForwardProgress::default(),
             }))
         };
         Ok(Self(all.iter().map(open).collect::<Result<_, _>>()?))
@@ -68,7 +72,7 @@ impl Forwards {
             let delivery = Delivery::new(hub.clone(), Arc::clone(forward));
             tasks.spawn(delivery.run(shutdown.clone()));
             if forward.settings.reply_topic.is_some() {
-                let answers = Answers::new(hub.clone(), Arc::clone(forward));
+                let answers = AnswerReader::new(hub.clone(), Arc::clone(forward));
                 tasks.spawn(answers.run(shutdown.clone()));
             }
         }

@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_has_no_secret() {
+    fn a_printed_forward_has_no_secret() {
         let table: Table = "[[f]]\nname='a'\nurl='s3cret'\ntoken='s3cret'"
             .parse()
             .unwrap();

@@ -16,7 +16,7 @@ mod rule;
 mod session;
 
 pub use delivery::{Emitted, Escalated, Returned, SettleReason, Settled};
-pub use forward::Forwarded;
+pub use forward::ForwardNoted;
 pub use notification::{Notified, Rewritten, Route, Target};
 pub use question::{QuestionClaimed, QuestionSettled};
 pub use rule::{RuleAction, RuleFired, RuleNote, RuleNoted};
@@ -132,7 +132,7 @@ records! {
         /// The person replaced the preferences.
         PREFERENCES_SET = 80 => PreferencesSet,
         /// A forward has passed notifications on.
-        FORWARDED = 96 => Forwarded,
+        FORWARD_NOTED = 96 => ForwardNoted,
         /// A rule fired.
         RULE_FIRED = 97 => RuleFired,
         /// A rule began, its program started, or its escalation is over.
@@ -294,7 +294,7 @@ impl Record {
             | Self::QuestionSettled(_)
             | Self::Escalated(_)
             | Self::PreferencesSet(_)
-            | Self::Forwarded(_)
+            | Self::ForwardNoted(_)
             | Self::RuleFired(_)
             | Self::RuleNoted(_) => Box::new(std::iter::empty()),
         }

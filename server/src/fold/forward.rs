@@ -4,7 +4,7 @@ use hub_protocol::{Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::State;
-use crate::core::record::{Forwarded, Record};
+use crate::core::record::{ForwardNoted, Record};
 
 /// The position of a forward.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ impl State {
         answer: Option<&str>,
         at: Timestamp,
     ) -> Vec<Record> {
-        let record = Forwarded {
+        let record = ForwardNoted {
             name: name.to_owned(),
             up_to,
             answer: answer.map(str::to_owned),
@@ -40,17 +40,17 @@ impl State {
         if known.as_ref() == Some(&new) {
             return Vec::new();
         }
-        vec![Record::Forwarded(record)]
+        vec![Record::ForwardNoted(record)]
     }
 
-    pub(super) fn apply_forwarded(&mut self, record: &Forwarded) {
+    pub(super) fn apply_forwarded(&mut self, record: &ForwardNoted) {
         let cursor = self.forwards.entry(record.name.clone()).or_default();
         *cursor = advanced(std::mem::take(cursor), record);
     }
 }
 
 /// The position after a record. It never goes back.
-fn advanced(cursor: ForwardCursor, record: &Forwarded) -> ForwardCursor {
+fn advanced(cursor: ForwardCursor, record: &ForwardNoted) -> ForwardCursor {
     ForwardCursor {
         up_to: cursor.up_to.max(record.up_to.unwrap_or(0)),
         answer: record.answer.clone().or(cursor.answer),

@@ -1,7 +1,7 @@
 //! The positions of forwards.
 
 use hub_protocol::Seq;
-use hubd::core::record::Forwarded;
+use hubd::core::record::ForwardNoted;
 
 use super::*;
 
@@ -52,7 +52,7 @@ fn a_position_has_the_bytes_of_format_1() {
         ),
     ] {
         let name = "phone".into();
-        let record = Record::Forwarded(Forwarded {
+        let record = Record::ForwardNoted(ForwardNoted {
             name,
             up_to,
             answer,

@@ -18,7 +18,7 @@ use super::backoff::Backoff;
 use super::buttons::{self, Press};
 use super::delivery::until_active;
 use super::message::sender;
-use super::poster::{Sent, authorized};
+use super::poster::{PostOutcome, authorized};
 use crate::core::command::{Command, IdempotencyKey};
 use crate::core::rejected::Rejected;
 use crate::fold::Question;
@@ -39,7 +39,7 @@ const LASTING: Duration = Duration::from_secs(60);
 const REPLY_ATTEMPTS: u32 = 3;
 
 /// Reads the answers of one forward.
-pub(super) struct Answers {
+pub(super) struct AnswerReader {
     hub: Hub,
     forward: Arc<Forward>,
     /// When the minute began, and the valid tokens that were read in it.
@@ -55,8 +55,8 @@ struct TopicLine {
     message: String,
 }
 
-/// What becomes of a press of a button.
-enum Outcome {
+/// The outcome of a press of a button.
+enum PressOutcome {
     /// The answer is stored now.
     Answered(String),
     /// It is not, for this reason.
@@ -65,7 +65,7 @@ enum Outcome {
     Busy,
 }
 
-impl Answers {
+impl AnswerReader {
     pub(super) fn new(hub: Hub, forward: Arc<Forward>) -> Self {
         let presses = (Instant::now(), 0);
         Self {
@@ -173,7 +173,7 @@ impl Answers {
         let mut backoff = Backoff::new();
         let (question, outcome) = loop {
             match self.press(press, &line.message).await {
-                (_, Outcome::Busy) => tokio::time::sleep(backoff.next(None)).await,
+                (_, PressOutcome::Busy) => tokio::time::sleep(backoff.next(None)).await,
                 done => break done,
             }
         };
@@ -189,20 +189,20 @@ impl Answers {
     }
 
     /// Gives the answer of a button. Returns its question too, if the log still holds it.
-    async fn press(&self, press: Press, token: &str) -> (Option<Notification>, Outcome) {
-        let late = |why: &str| Outcome::Late(why.into());
+    async fn press(&self, press: Press, token: &str) -> (Option<Notification>, PressOutcome) {
+        let late = |why: &str| PressOutcome::Late(why.into());
         let found = self
             .hub
             .read(|state, _| state.question(press.question).cloned());
         let (asked, question) = match (found, self.notification(press.question).await) {
             (Ok(Some(asked)), Ok(Some(question))) => (asked, question),
             (Ok(_), Ok(question)) => return (question, late("the question is gone")),
-            (Err(_), _) | (_, Err(())) => return (None, Outcome::Busy),
+            (Err(_), _) | (_, Err(())) => return (None, PressOutcome::Busy),
         };
         let outcome = if asked.state.is_final() {
             self.settled(&asked).await
         } else if press.expires_at <= Timestamp::now() {
-            Outcome::Late(format!(
+            PressOutcome::Late(format!(
                 "this button has expired; answer with: hubctl answer {} …",
                 press.question
             ))
@@ -216,7 +216,7 @@ impl Answers {
     }
 
     /// Stores the person's answer. A token is carried out once, even if the question is opened again.
-    async fn answer(&self, question: &Notification, answer: String, token: &str) -> Outcome {
+    async fn answer(&self, question: &Notification, answer: String, token: &str) -> PressOutcome {
         let post = Post {
             msg: answer.clone(),
             from: Some(InboxName::PERSON.parse().expect("a valid name")),
@@ -228,13 +228,13 @@ impl Answers {
         let context = Context::new(&self.hub).by_person(true);
         let drafts = match draft::prepare(post, &context) {
             Ok(draft) => vec![draft],
-            Err(draft::InvalidPost::Storage(_)) => return Outcome::Busy,
-            Err(error) => return Outcome::Late(error.to_string()),
+            Err(draft::InvalidPost::Storage(_)) => return PressOutcome::Busy,
+            Err(error) => return PressOutcome::Late(error.to_string()),
         };
         let once = Some(IdempotencyKey::new(token.trim(), answer.as_bytes()));
         match self.hub.submit(Command::Notify { drafts, once }).await {
-            Ok(done) if done.repeated => Outcome::Late("this button was used already".into()),
-            Ok(_) => Outcome::Answered(answer),
+            Ok(done) if done.repeated => PressOutcome::Late("this button was used already".into()),
+            Ok(_) => PressOutcome::Answered(answer),
             Err(Rejected::Refused(refusal)) => {
                 // Another answer may have been first.
                 let asked = self
@@ -242,20 +242,20 @@ impl Answers {
                     .read(|state, _| state.question(question.id).cloned());
                 match asked {
                     Ok(Some(asked)) if asked.state.is_final() => self.settled(&asked).await,
-                    _ => Outcome::Late(refusal.to_string()),
+                    _ => PressOutcome::Late(refusal.to_string()),
                 }
             }
-            Err(_) => Outcome::Busy,
+            Err(_) => PressOutcome::Busy,
         }
     }
 
     /// Why a question takes no answer any more.
-    async fn settled(&self, asked: &Question) -> Outcome {
+    async fn settled(&self, asked: &Question) -> PressOutcome {
         let answer = match asked.answer {
             Some(id) if asked.state == QuestionState::Answered => self.notification(id).await,
             _ => Ok(None),
         };
-        Outcome::Late(match answer {
+        PressOutcome::Late(match answer {
             Ok(Some(answer)) => format!("already answered: {} ({})", answer.msg, sender(&answer)),
             _ => format!("the question is {} already", asked.state.as_str()),
         })
@@ -269,12 +269,12 @@ impl Answers {
     }
 
     /// Reports the outcome on the phone.
-    async fn reply(&self, question: Option<&Notification>, outcome: Outcome) {
+    async fn reply(&self, question: Option<&Notification>, outcome: PressOutcome) {
         let (text, level) = match outcome {
             // Without a sound: the person has just pressed the button.
-            Outcome::Answered(answer) => (format!("answered: {answer}"), 2),
-            Outcome::Late(why) => (format!("too late: {why}"), 3),
-            Outcome::Busy => return,
+            PressOutcome::Answered(answer) => (format!("answered: {answer}"), 2),
+            PressOutcome::Late(why) => (format!("too late: {why}"), 3),
+            PressOutcome::Busy => return,
         };
         let title = question.map_or("hub", sender);
         let message = self.forward.ntfy_message(title, &text, level);
@@ -282,8 +282,8 @@ impl Answers {
         let mut backoff = Backoff::new();
         for _ in 0..REPLY_ATTEMPTS {
             match self.forward.poster.post(&self.forward, body.clone()).await {
-                Sent::Accepted | Sent::Refused(_) => return,
-                Sent::Failed(_, pause) => tokio::time::sleep(backoff.next(pause)).await,
+                PostOutcome::Accepted | PostOutcome::Refused(_) => return,
+                PostOutcome::Failed(_, pause) => tokio::time::sleep(backoff.next(pause)).await,
             }
         }
     }

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::Forward;
 use super::backoff::Backoff;
 use super::buttons::Tokens;
-use super::poster::Sent;
+use super::poster::PostOutcome;
 use crate::core::command::Command;
 use crate::core::record::{Record, Route};
 use crate::core::rejected::Rejected;
@@ -29,6 +29,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct Delivery {
     hub: Hub,
     forward: Arc<Forward>,
+    /// The position at which the forward starts if the log has none of it.
+    first: Seq,
     /// The last record that is done.
     cursor: Seq,
     /// The position that the log has.
@@ -45,6 +47,7 @@ impl Delivery {
     pub(super) fn new(hub: Hub, forward: Arc<Forward>) -> Self {
         Self {
             hub,
+            first: forward.first,
             forward,
             cursor: 0,
             noted: 0,
@@ -57,7 +60,10 @@ impl Delivery {
     pub(super) async fn run(mut self, shutdown: CancellationToken) {
         let deliver = async {
             loop {
-                until_active(&self.hub).await;
+                if self.hub.is_standby() {
+                    until_active(&self.hub).await;
+                    self.first = self.hub.log().head();
+                }
                 let Err(error) = self.follow().await else {
                     continue;
                 };
@@ -98,7 +104,7 @@ impl Delivery {
         Ok(())
     }
 
-    /// Takes up the position in the log. A forward that has none starts at the head.
+    /// Takes up the position in the log. A forward that has none starts with what is published from then on.
     async fn start(&mut self) -> Result<(), Rejected> {
         let name = self.forward.name().to_owned();
         let known = self
@@ -106,8 +112,8 @@ impl Delivery {
             .read(|state, _| state.forward(&name).map(|it| it.up_to))?;
         let head = self.hub.log().head();
         // An older copy of the log may have been restored.
-        self.noted = known.unwrap_or(0).min(head);
-        self.reach(if known.is_some() { self.noted } else { head });
+        self.reach(known.unwrap_or(self.first).min(head));
+        self.noted = self.cursor;
         if known.is_none() {
             self.note().await;
         }
@@ -208,13 +214,13 @@ impl Delivery {
             let buttons = buttons.unwrap_or_default();
             let body = self.forward.body(notification, json.clone(), &buttons);
             match self.forward.poster.post(&self.forward, body).await {
-                Sent::Accepted => self.forward.progress.accepted(),
-                Sent::Refused(why) => {
+                PostOutcome::Accepted => self.forward.progress.accepted(),
+                PostOutcome::Refused(why) => {
                     let forward = self.forward.name();
                     tracing::warn!(forward, id, why, "a notification was not forwarded");
                     self.forward.progress.refused(&why);
                 }
-                Sent::Failed(why, pause) => {
+                PostOutcome::Failed(why, pause) => {
                     self.pause(&why, backoff.next(pause)).await;
                     continue;
                 }

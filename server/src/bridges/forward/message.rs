@@ -1,4 +1,4 @@
-//! What a target is sent: the shapes of ntfy, Slack, Discord and a plain webhook.
+//! The bodies of requests to targets: the shapes of ntfy, Slack, Discord and a plain webhook.
 //!
 //! ntfy: <https://docs.ntfy.sh/publish/#publish-as-json>. Slack: <https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks>.
 //! Discord: <https://discord.com/developers/docs/resources/webhook#execute-webhook>.

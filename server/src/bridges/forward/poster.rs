@@ -28,7 +28,7 @@ pub(super) struct Poster(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
 
 /// The outcome of an attempt.
 #[derive(Debug)]
-pub(super) enum Sent {
+pub(super) enum PostOutcome {
     /// The target has accepted it.
     Accepted,
     /// The target refuses this one for good, for this reason.
@@ -63,16 +63,16 @@ impl Poster {
     }
 
     /// Posts a body to the target of a forward.
-    pub(super) async fn post(&self, forward: &Forward, body: Bytes) -> Sent {
+    pub(super) async fn post(&self, forward: &Forward, body: Bytes) -> PostOutcome {
         let request = Request::post(forward.address()).header(CONTENT_TYPE, "application/json");
         let request = match authorized(request, forward).body(Full::new(body)) {
             Ok(request) => request,
             // The address and the token are checked at the start.
-            Err(error) => return Sent::Refused(error.to_string()),
+            Err(error) => return PostOutcome::Refused(error.to_string()),
         };
         match self.open(request).await {
             Ok(response) => outcome(response).await,
-            Err(why) => Sent::Failed(why, None),
+            Err(why) => PostOutcome::Failed(why, None),
         }
     }
 }
@@ -96,7 +96,7 @@ pub(super) fn authorized(
     }
 }
 
-async fn outcome(response: Response<Incoming>) -> Sent {
+async fn outcome(response: Response<Incoming>) -> PostOutcome {
     let status = response.status();
     let pause = pause(response.headers());
     let body = tokio::time::timeout(
@@ -105,15 +105,15 @@ async fn outcome(response: Response<Incoming>) -> Sent {
     );
     let body = body.await.ok().and_then(Result::ok);
     if status.is_success() {
-        return Sent::Accepted;
+        return PostOutcome::Accepted;
     }
     let text = body.map(|it| String::from_utf8_lossy(&it.to_bytes()).into_owned());
     let text: String = text.unwrap_or_default().chars().take(SHOWN).collect();
     let why = format!("the target answers {status}: {}", text.trim());
     if is_for_good(status) {
-        Sent::Refused(why)
+        PostOutcome::Refused(why)
     } else {
-        Sent::Failed(why, pause)
+        PostOutcome::Failed(why, pause)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::core::sync::lock;
 
 /// The counts and the last error of a forward.
 #[derive(Debug, Default)]
-pub(super) struct Progress(Mutex<Counts>);
+pub(super) struct ForwardProgress(Mutex<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -22,7 +22,7 @@ struct Counts {
     answers_error: Option<String>,
 }
 
-impl Progress {
+impl ForwardProgress {
     /// Notes the last record that the forward is done with.
     pub(super) fn reached(&self, up_to: Seq) {
         lock(&self.0).up_to = up_to;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A forward that has passed notifications on, or has read answers from its target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Forwarded {
+pub struct ForwardNoted {
     /// The name of the forward.
     pub name: String,
     /// The last record that it is done with; absent if only answers were read.

@@ -71,7 +71,7 @@ fn of_record(record: &Record) -> Option<(EventKind, Value)> {
         | Record::Reset(_)
         | Record::Led(_)
         | Record::Escalated(_)
-        | Record::Forwarded(_)
+        | Record::ForwardNoted(_)
         | Record::RuleFired(_)
         | Record::RuleNoted(_) => return None,
     })

@@ -62,7 +62,7 @@ impl Writer {
             | Record::QuestionSettled(_)
             | Record::Escalated(_)
             | Record::PreferencesSet(_)
-            | Record::Forwarded(_)
+            | Record::ForwardNoted(_)
             | Record::RuleFired(_)
             | Record::RuleNoted(_) => 0,
         }
