@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
-use hub_protocol::{Agent, FailedWay, InboxName, Process, ProjectName, Seq, Way};
+use hub_protocol::{Agent, FailedWay, InboxName, Process, ProjectName, Seq, SessionState, Way};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

@@ -227,7 +227,7 @@ mod processes {
             && groups
                 .lines()
                 .any(|it| it.ends_with("/hub-desktop.service"))
-            && stat(pid).is_some_and(|it| is_reaper(it.parent))
+            && Stat::of(pid).is_some_and(|it| is_reaper(it.parent))
     }
 
     /// Whether a process adopts orphans, as init and the service manager of a user do.
