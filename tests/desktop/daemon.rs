@@ -35,6 +35,7 @@ impl Bus {
             .arg(config)
             .args(["--nofork", "--print-address"])
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .expect("dbus-daemon starts: install the package dbus");
         let mut address = String::new();
@@ -84,10 +85,6 @@ pub(crate) struct Screen {
 impl Screen {
     pub(crate) fn titles(&self) -> Vec<&str> {
         self.notes.iter().map(|it| it.title.as_str()).collect()
-    }
-
-    pub(crate) fn bodies(&self) -> Vec<&str> {
-        self.notes.iter().map(|it| it.body.as_str()).collect()
     }
 }
 

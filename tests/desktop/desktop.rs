@@ -14,10 +14,11 @@ pub(crate) const USUAL: [&str; 3] = ["actions", "body", "body-markup"];
 
 /// The parts of a desktop. Dropping it ends all of them.
 pub(crate) struct Desktop {
+    // Drop order matters: the program first, or it reports that the others are gone.
+    pub(crate) program: Program,
     pub(crate) hub: Hub,
     pub(crate) bus: Bus,
     pub(crate) daemon: Daemon,
-    pub(crate) program: Program,
     pub(crate) client: Client,
 }
 

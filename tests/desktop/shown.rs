@@ -93,7 +93,7 @@ async fn a_notification_is_closed_when_its_need_is_settled_elsewhere() {
 
 #[tokio::test]
 async fn a_stop_and_the_idle_report_of_the_same_turn_are_one_notification() {
-    let mut desktop = Desktop::with(json!({ "notify": ["your_turn"] })).await;
+    let mut desktop = Desktop::with(json!({ "notify": ["your_turn", "needs_you"] })).await;
     let hook = async |event: Value| desktop.client.hook("", "login", event).await;
     hook(json!({ "hook_event_name": "SessionStart", "source": "startup" })).await;
     hook(json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" })).await;
@@ -102,11 +102,8 @@ async fn a_stop_and_the_idle_report_of_the_same_turn_are_one_notification() {
     assert!(note.body.contains("All tests pass."), "{note:?}");
     let idle = json!({ "hook_event_name": "Notification", "notification_type": "idle_prompt", "message": "Claude is waiting for your input" });
     hook(idle).await;
-    // The next turn of another session shows that the idle report was handled.
-    desktop
-        .client
-        .notify(json!({ "from": "w2", "type": "complete", "msg": "done" }))
-        .await;
+    // A question of another session shows that the idle report was handled.
+    desktop.ask("w2", "?").await;
     desktop.daemon.shows(&["login", "w2"]).await;
     assert_eq!(desktop.daemon.screen().calls, 2);
 }
@@ -115,9 +112,8 @@ async fn a_stop_and_the_idle_report_of_the_same_turn_are_one_notification() {
 async fn a_hostile_text_stays_a_text() {
     let mut desktop = Desktop::new().await;
     let hostile = "<b>rm</b> &amp; <img src=\"file:///etc/passwd\"/> \u{202e}txt";
-    desktop.ask("evil\u{202e}", hostile).await;
+    desktop.ask("docs", hostile).await;
     let note = desktop.daemon.one().await;
-    assert_eq!(note.title, "evil[U+202E]");
     assert_eq!(
         note.body,
         "&lt;b&gt;rm&lt;/b&gt; &amp;amp; &lt;img src=\"file:///etc/passwd\"/&gt; [U+202E]txt"
