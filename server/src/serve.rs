@@ -123,7 +123,7 @@ async fn run(
     }
     let devices = Devices::open(dir.path()).context("cannot read devices.json")?;
     let login = LoginState::new(token.clone(), sockets.port(), devices.clone());
-    let info = describe(&hub, &cluster, &forwards);
+    let info = describe(&hub, cluster.as_ref(), &forwards);
     let mut routes = routes::router(hub.clone(), login, dir.path(), info);
     if let Some(cluster) = &cluster {
         routes = cluster.with_routes(routes);
@@ -173,8 +173,8 @@ async fn run(
 }
 
 /// How `GET /hub` describes the cluster and the forwards.
-fn describe(hub: &Hub, cluster: &Option<Running>, forwards: &Forwards) -> routes::Describe {
-    let (hub, cluster, forwards) = (hub.clone(), cluster.clone(), forwards.clone());
+fn describe(hub: &Hub, cluster: Option<&Running>, forwards: &Forwards) -> routes::Describe {
+    let (hub, cluster, forwards) = (hub.clone(), cluster.cloned(), forwards.clone());
     Box::new(move |about| {
         about.cluster = cluster.as_ref().map(Running::info);
         about.forwards = forwards.info(&hub);

@@ -211,13 +211,19 @@ impl Server {
     }
 }
 
+// The names and types are those of the specification.
+#[allow(
+    clippy::needless_pass_by_value,
+    clippy::too_many_arguments,
+    clippy::unused_self,
+    clippy::used_underscore_binding
+)]
 #[zbus::interface(name = "org.freedesktop.Notifications")]
 impl Server {
     fn get_capabilities(&self) -> Vec<String> {
         self.capabilities.clone()
     }
 
-    #[allow(clippy::too_many_arguments)] // the specification's signature
     fn notify(
         &self,
         app_name: &str,

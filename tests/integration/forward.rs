@@ -320,7 +320,7 @@ async fn a_target_that_is_down_gets_everything_once_it_is_up() {
         hub,
         client,
         ntfy,
-        _dir,
+        _dir: dir,
     } = it;
     drop(ntfy);
     for text in ["first", "second"] {
@@ -335,7 +335,7 @@ async fn a_target_that_is_down_gets_everything_once_it_is_up() {
         hub,
         client,
         ntfy: Ntfy::start_at(port),
-        _dir,
+        _dir: dir,
     };
     it.expect(&["first", "second"]);
 }

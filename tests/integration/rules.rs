@@ -468,10 +468,10 @@ async fn a_bad_rule_is_refused_at_the_start_and_in_a_dry_run_with_its_key_and_th
         );
         // A dry run does not know the forwards.
         if !rule.contains("forward") {
-            let test = client
+            let answer = client
                 .post_json("/rules/test", json!({ "config": text }))
                 .await;
-            let problem = test.expect(422).json();
+            let problem = answer.expect(422).json();
             let detail = problem["detail"].as_str().unwrap_or_default();
             assert!(detail.contains(reason), "{problem}");
         }

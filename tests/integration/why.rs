@@ -430,8 +430,8 @@ async fn a_session_whose_hooks_are_not_trusted_any_more_says_so() {
         .spawn()
         .expect("a process");
     let pid = process.id();
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
-    let started = stat
+    let facts = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
+    let started = facts
         .rsplit(')')
         .next()
         .and_then(|it| it.split_whitespace().nth(19));

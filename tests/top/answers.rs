@@ -106,8 +106,8 @@ fn a_message_reaches_the_session_from_the_person() {
     pane.press(&["Enter"]);
     pane.until("it is sent", |text| text.contains("Sent:"));
     let inbox = until("it is stored", || {
-        let page = stage.call(stage.client.read("/notifications?inbox=w1"));
-        page["notifications"][0].is_object().then_some(page)
+        let list = stage.call(stage.client.read("/notifications?inbox=w1"));
+        list["notifications"][0].is_object().then_some(list)
     });
     let message = &inbox["notifications"][0];
     assert_eq!(

@@ -21,14 +21,16 @@ pub(crate) fn run(location: &HubLocation) -> Result<(), Error> {
     runtime.block_on(async { Service::start(hub).await?.run().await })
 }
 
+/// The title and the text of a failed action.
+type Failure = (String, String);
+
 struct Service {
     desk: Desk,
     daemon: Daemon,
     acts: Arc<Acts>,
     memory: MemoryFile,
     updates: Receiver<Update>,
-    /// The titles and texts of failed actions.
-    failures: (Sender<(String, String)>, Receiver<(String, String)>),
+    failures: (Sender<Failure>, Receiver<Failure>),
 }
 
 impl Service {

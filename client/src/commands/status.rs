@@ -131,10 +131,12 @@ fn describe_cluster(cluster: &ClusterInfo, version: &str) -> String {
             (role, behind) => format!("{} {role}, {behind} behind", it.node),
         };
         if it.version != version {
-            part += &format!(", version {}", it.version);
+            part += ", version ";
+            part += &it.version;
         }
         if let Some(fault) = &it.fault {
-            part += &format!(": {fault}");
+            part += ": ";
+            part += fault;
         }
         parts.push(part);
     }

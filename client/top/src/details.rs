@@ -373,7 +373,8 @@ mod tests {
     #[test]
     fn an_edit_is_shown_as_a_difference() {
         let mut store = store();
-        let before: String = (1..=9).map(|n| format!("line {n}\n")).collect();
+        let lines: Vec<String> = (1..=9).map(|n| format!("line {n}\n")).collect();
+        let before = lines.concat();
         let after = before.replace("line 7\n", "line seven\u{1b}[2J\n");
         store.questions[1].data = Some(json!({"tool_name": "Edit",
             "tool_input": {"file_path": "/src/a.rs", "old_string": before, "new_string": after}}));

@@ -58,7 +58,7 @@ impl Nodes {
         let table = self.table();
         let nodes = table.iter().map(|(node, (beat, heard))| NodeInfo {
             node: node.clone(),
-            role: if heard.elapsed() < SILENCE {
+            role: if last.elapsed() < SILENCE {
                 beat.role.clone()
             } else {
                 "silent".into()
@@ -66,7 +66,7 @@ impl Nodes {
             head: beat.head,
             version: beat.version.clone(),
             fault: beat.fault.clone(),
-            seen_at: Timestamp::now().plus_millis(-millis(heard.elapsed())),
+            seen_at: Timestamp::now().plus_millis(-millis(last.elapsed())),
         });
         nodes.collect()
     }
@@ -74,15 +74,15 @@ impl Nodes {
     /// Fails with the reason why `node` cannot take over from a hub whose log ends with `head`, and with what to do.
     pub(super) fn check_heir(&self, node: &str, head: Seq) -> Result<(), String> {
         let table = self.table();
-        let Some((beat, heard)) = table.get(node) else {
+        let Some((beat, last)) = table.get(node) else {
             let known: Vec<&str> = table.keys().map(String::as_str).collect();
             let known = known.join(", ");
             return Err(format!(
                 "no hub '{node}' is in the cluster: the others are {known}"
             ));
         };
-        if heard.elapsed() >= SILENCE || beat.role == LEAVING {
-            let seconds = heard.elapsed().as_secs();
+        if last.elapsed() >= SILENCE || beat.role == LEAVING {
+            let seconds = last.elapsed().as_secs();
             return Err(format!(
                 "'{node}' was heard {seconds} s ago: start its hub first"
             ));
@@ -114,9 +114,7 @@ impl Nodes {
     /// Returns the highest head of another hub that lives.
     pub(super) fn newest_head(&self) -> Seq {
         let table = self.table();
-        let live = table
-            .values()
-            .filter(|(_, heard)| heard.elapsed() < SILENCE);
+        let live = table.values().filter(|(_, heard)| last.elapsed() < SILENCE);
         live.map(|(beat, _)| beat.head).max().unwrap_or(0)
     }
 
@@ -138,7 +136,7 @@ impl Nodes {
 
     fn note(&self, node: String, beat: Beat) -> Option<Beat> {
         let mut table = self.table();
-        table.retain(|_, (_, heard)| heard.elapsed() < FORGET);
+        table.retain(|_, (_, heard)| last.elapsed() < FORGET);
         table
             .insert(node, (beat, Instant::now()))
             .map(|(beat, _)| beat)
@@ -153,7 +151,7 @@ impl Nodes {
         patience: Duration,
     ) -> bool {
         match self.table().get(node) {
-            Some((beat, heard)) if heard.elapsed() < SILENCE => {
+            Some((beat, heard)) if last.elapsed() < SILENCE => {
                 beat.open.contains(id) || since.elapsed() < patience
             }
             _ => since.elapsed() < SILENCE,

@@ -198,7 +198,7 @@ fn check_forward(forward: &Value, source: &SettingSource) -> Result<(), ConfigEr
     };
     let mode = path.metadata().map(|it| it.permissions().mode());
     match mode {
-        Ok(mode) if mode & 0o077 == 0 => Ok(()),
+        Ok(mode) if mode.trailing_zeros() >= 6 => Ok(()),
         Ok(_) => refuse(format!(
             "forward: other users can read this file and the secrets in it: chmod 600 {}",
             path.display()

@@ -19,7 +19,7 @@ use crate::core::rule::{Facts, NotifyAction, Rule, RuleSet, Subject, shortened};
 const MAX_QUOTED: usize = 400;
 
 /// A notification of a command, as far as rules need it.
-struct Said {
+struct StoredNotification {
     id: Seq,
     project: ProjectName,
     from: InboxName,
@@ -126,16 +126,16 @@ impl Transaction<'_> {
     fn fire_rules(&mut self, rules: &RuleSet) {
         let mut quiet = HashSet::new();
         for id in self.state.head + 1..self.next_id() {
-            if let Some(said) = self.said(id, rules) {
+            if let Some(stored) = self.stored_notification(id, rules) {
                 for rule in rules.iter() {
-                    self.fire_on(rule, &said, &mut quiet);
+                    self.fire_on(rule, &stored, &mut quiet);
                 }
             }
         }
     }
 
     /// Returns a notification, if a rule may match it.
-    fn said(&mut self, id: Seq, rules: &RuleSet) -> Option<Said> {
+    fn stored_notification(&mut self, id: Seq, rules: &RuleSet) -> Option<StoredNotification> {
         let notified = self.notified(id)?;
         let (route, json) = (&notified.route, &notified.json);
         if !rules.iter().any(|rule| rule.may_match(route.kind)) {
@@ -143,7 +143,7 @@ impl Transaction<'_> {
         }
         let (project, from) = (route.project.clone(), route.from.clone());
         let body = serde_json::from_slice(json).ok()?;
-        Some(Said {
+        Some(StoredNotification {
             id,
             project,
             from,
@@ -151,24 +151,24 @@ impl Transaction<'_> {
         })
     }
 
-    fn fire_on(&mut self, rule: &Rule, said: &Said, quiet: &mut HashSet<Watched>) {
-        if !rule.matches(&subject(&said.project, &said.from, &said.body)) {
+    fn fire_on(&mut self, rule: &Rule, stored: &StoredNotification, quiet: &mut HashSet<Watched>) {
+        if !rule.matches(&subject(&stored.project, &stored.from, &stored.body)) {
             return;
         }
-        let watched = Watched::of(&rule.name, &said.project, &said.from);
-        let at = received(&said.body);
+        let watched = Watched::of(&rule.name, &stored.project, &stored.from);
+        let at = received(&stored.body);
         let is_quiet = quiet.contains(&watched) || self.state.rules.is_quiet(&watched, at);
         let actions = rule.due(is_quiet);
         if actions.is_empty() {
             return;
         }
         if actions.contains(&RuleAction::Mute) {
-            self.mute(rule, said);
+            self.mute(rule, stored);
         }
         let made = rule.actions.notify.as_ref().filter(|_| !is_quiet);
         let made = made.map(|notify| {
-            let data = serde_json::json!({ "rule": rule.name, "notification": said.id });
-            self.send(notify, &said.project, &said.facts(), data)
+            let data = serde_json::json!({ "rule": rule.name, "notification": stored.id });
+            self.send(notify, &stored.project, &stored.facts(), data)
         });
         let escalate = rule.actions.escalate_ms.filter(|_| !is_quiet);
         let until = at.plus_millis(rule.cooldown_ms);
@@ -178,29 +178,31 @@ impl Transaction<'_> {
         }
         self.also([Record::RuleFired(RuleFired {
             rule: rule.name.clone(),
-            project: said.project.clone(),
-            session: said.from.clone(),
-            notification: Some(said.id),
+            project: stored.project.clone(),
+            session: stored.from.clone(),
+            notification: Some(stored.id),
             stay: None,
             forward: rule.actions.forward.clone().filter(|_| !is_quiet),
             actions,
             made,
             quiet_until: starts_cooldown.then_some(until),
-            escalate: escalate.map(|ms| (self.now.plus_millis(ms), said.quoted())),
+            escalate: escalate.map(|ms| (self.now.plus_millis(ms), stored.quoted())),
             at: self.now,
         })]);
     }
 
     /// Makes a notification wake nobody. If several rules do, it names the last one.
-    fn mute(&mut self, rule: &Rule, said: &Said) {
-        let Some(notified) = self.notified(said.id) else {
+    fn mute(&mut self, rule: &Rule, stored: &StoredNotification) {
+        let Some(notified) = self.notified(stored.id) else {
             return;
         };
         let targets = &mut notified.route.targets;
-        targets.iter_mut().for_each(|target| target.wakes = false);
+        for target in targets {
+            target.wakes = false;
+        }
         let muted = Notification {
             muted_by: Some(rule.name.clone()),
-            ..said.body.clone()
+            ..stored.body.clone()
         };
         notified.json = to_json(&muted).into();
     }
@@ -284,7 +286,7 @@ impl Transaction<'_> {
     }
 }
 
-impl Said {
+impl StoredNotification {
     fn facts(&self) -> Facts {
         let from = self.body.from_name.as_deref();
         Facts {

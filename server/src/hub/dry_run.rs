@@ -85,7 +85,9 @@ impl DryRun {
                 ..fired(rule, at, (&route.project, &route.from))
             });
         }
-        found.into_iter().for_each(|it| self.note(it));
+        for it in found {
+            self.note(it);
+        }
     }
 
     /// Fires a rule on a session that stayed in a phase.

@@ -59,7 +59,7 @@ impl Model {
         let note = self.notes.iter().find(|note| note.id == id);
         match self.questions.get(&id) {
             Some(question) => question.is_open(),
-            None => note.is_some_and(|it| it.is_pending()) && !self.seen.contains(&id),
+            None => note.is_some_and(super::Note::is_pending) && !self.seen.contains(&id),
         }
     }
 

@@ -392,11 +392,9 @@ async fn take(State(shared): State<Arc<NtfyShared>>, uri: Uri, body: Bytes) -> R
         return StatusCode::BAD_REQUEST.into_response();
     };
     let store = || shared.state().posts.push((uri.path().into(), body.clone()));
-    match treated(&shared, store).await {
-        Some(response) => response,
-        None => {
-            store();
-            "ok".into_response()
-        }
+    if let Some(response) = treated(&shared, store).await {
+        return response;
     }
+    store();
+    "ok".into_response()
 }

@@ -132,7 +132,8 @@ fn no_cell_is_coloured_where_colours_are_unwanted() {
 #[test]
 fn a_long_text_is_scrolled_to_its_end_and_no_further() {
     let mut app = app();
-    app.store.questions[0].msg = (0..60).map(|n| format!("line {n}\n")).collect();
+    let lines: Vec<String> = (0..60).map(|n| format!("line {n}\n")).collect();
+    app.store.questions[0].msg = lines.concat();
     assert!(screen(&mut app, 80, 24)[22].contains("more, PgDn"));
     for _ in 0..40 {
         app.press(KeyEvent::from(KeyCode::PageDown), at(100));

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::Forward;
 use super::buttons::Button;
 use crate::config::ForwardKind;
+use crate::core::secret::Secret;
 
 /// The most bytes of a text. ntfy takes 4,096 and Discord 2,000 characters, with the sender and the options.
 const MAX_TEXT: usize = 1500;
@@ -45,7 +46,7 @@ impl Forward {
     pub(super) fn ntfy_message(&self, title: &str, text: &str, level: u8) -> Value {
         let topic = self.settings.topic.as_ref();
         json!({
-            "topic": topic.map(|it| it.expose()),
+            "topic": topic.map(Secret::expose),
             "title": clean(title),
             "message": text,
             "priority": level,

@@ -208,7 +208,7 @@ fn summary(
     let open = state.questions(false).into_iter();
     let oldest = open.map(|(id, it)| (it.ts, id)).min();
     let (acked, more) = waiters.read().wakes_since(tally.from());
-    let mut stats = Stats {
+    let mut answer = Stats {
         from: tally.from(),
         to,
         minutes: tally.minutes(),
@@ -224,8 +224,8 @@ fn summary(
         summary: String::new(),
         details: Vec::new(),
     };
-    (stats.summary, stats.details) = words::of(&stats);
-    stats
+    (answer.summary, answer.details) = words::of(&answer);
+    answer
 }
 
 impl FalseWakeRate {

@@ -48,7 +48,7 @@ pub struct Injected {
 /// The wakes of a window, computed from its records.
 #[derive(Debug, Default)]
 pub struct WakeTally {
-    said: HashMap<Seq, Said>,
+    sent: HashMap<Seq, SentText>,
     /// Notifications that were shown in a way that wakes, and are not proved.
     shown: HashSet<(ProjectName, InboxName, Seq)>,
     /// Inboxes whose reader's background waiter has ended since the reader's last turn.
@@ -62,7 +62,7 @@ pub struct WakeTally {
 }
 
 #[derive(Debug)]
-struct Said {
+struct SentText {
     from: SessionKey,
     ts: Timestamp,
     bytes: u64,
@@ -110,7 +110,7 @@ impl WakeTally {
     /// Counts the record with the number `seq`.
     pub fn take(&mut self, seq: Seq, record: &Record) {
         match record {
-            Record::Notified(it) => self.said(seq, it),
+            Record::Notified(it) => self.sent(seq, it),
             Record::Emitted(it) => {
                 for &id in &it.ids {
                     self.injected(id, it.way);
@@ -142,7 +142,7 @@ impl WakeTally {
                 self.turns.remove(&(it.project.clone(), it.session.clone()));
             }
             Record::QuestionSettled(it) if it.state == QuestionState::Answered => {
-                if let Some(asked) = self.said.get(&it.id) {
+                if let Some(asked) = self.sent.get(&it.id) {
                     let times = self.answers.entry(asked.from.clone()).or_default();
                     times.push(between(asked.ts, it.at));
                 }
@@ -151,31 +151,31 @@ impl WakeTally {
         }
     }
 
-    fn said(&mut self, seq: Seq, it: &Notified) {
+    fn sent(&mut self, seq: Seq, it: &Notified) {
         let from = (it.route.project.clone(), it.route.from.clone());
         if let Some(acted) = self.turns.get_mut(&from) {
             *acted |= !is_by_hook(&it.json);
         }
         // Only a notification in an inbox can be shown or answered.
         if !it.route.targets.is_empty() {
-            let said = Said {
+            let sent = SentText {
                 from,
                 ts: it.route.ts,
                 // The frame has one line for each notification.
                 bytes: it.json.len() as u64 + 1,
             };
-            self.said.insert(seq, said);
+            self.sent.insert(seq, sent);
         }
     }
 
     /// Counts the text of a notification that a session was shown. An announcement shows only one line of it.
     fn injected(&mut self, id: Seq, way: Way) {
-        let Some(said) = self.said.get(&id).filter(|_| !way.announces()) else {
+        let Some(sent) = self.sent.get(&id).filter(|_| !way.announces()) else {
             return;
         };
-        let injected = self.injected.entry(said.from.clone()).or_default();
+        let injected = self.injected.entry(sent.from.clone()).or_default();
         injected.notifications += 1;
-        injected.bytes += said.bytes;
+        injected.bytes += sent.bytes;
     }
 
     fn proved(&mut self, inbox: Option<&(ProjectName, InboxName)>, id: Seq, at: Timestamp) {
@@ -183,8 +183,8 @@ impl WakeTally {
             return;
         };
         let was_shown = self.shown.remove(&(project.clone(), inbox.clone(), id));
-        if let Some(said) = self.said.get(&id).filter(|_| was_shown) {
-            self.proofs.push(between(said.ts, at));
+        if let Some(sent) = self.sent.get(&id).filter(|_| was_shown) {
+            self.proofs.push(between(sent.ts, at));
         }
     }
 

@@ -25,13 +25,11 @@ pub(super) struct Past {
 impl Past {
     /// The reason and the summary of a session for which nothing is pending.
     pub(super) fn last(&self, name: &str) -> (Reason, String) {
-        match &self.last {
-            Some((reason, text)) => (*reason, format!("{name}: nothing is pending; {text}")),
-            None => {
-                let text = format!("{name}: nothing is pending, and nothing was delivered lately");
-                (Reason::NothingPending, text)
-            }
+        if let Some((reason, text)) = &self.last {
+            return (*reason, format!("{name}: nothing is pending; {text}"));
         }
+        let text = format!("{name}: nothing is pending, and nothing was delivered lately");
+        (Reason::NothingPending, text)
     }
 
     fn push(&mut self, at: Timestamp, text: String) {

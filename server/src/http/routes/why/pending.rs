@@ -131,7 +131,7 @@ impl<'a> Explainer<'a> {
             }
             WakeVerdict::Tried(holder, way) => {
                 let why = "it was shown in this way before, and nothing proved that it arrived";
-                self.no_transport(&holder_name(&holder), vec![failed(way, why)])
+                Self::no_transport(&holder_name(&holder), vec![failed(way, why)])
             }
             WakeVerdict::Settling(holder, until) => {
                 let by = holder_name(&holder);
@@ -232,14 +232,14 @@ impl<'a> Explainer<'a> {
                     .hold_of(self.state, (project, inbox), item.seq, self.now);
                 match (hold, self.waiters.failed_ways(&place)) {
                     (Some(hold), _) => held(&hold),
-                    (None, Some(failed)) => self.no_transport(name, failed.to_vec()),
+                    (None, Some(failed)) => Self::no_transport(name, failed.to_vec()),
                     (None, None) => {
                         if let Some((Way::Pane, why)) = self.waiters.unreachable(&place) {
                             let refused = FailedWay {
                                 way: Way::Pane,
                                 why: why.into(),
                             };
-                            return self.no_transport(name, vec![refused]);
+                            return Self::no_transport(name, vec![refused]);
                         }
                         let text = format!("the hub is looking for a way to wake session {name}");
                         Explained::new(Reason::Waking, text)
@@ -249,21 +249,17 @@ impl<'a> Explainer<'a> {
         }
     }
 
-    fn no_transport(&self, name: &str, ways: Vec<FailedWay>) -> Explained {
+    fn no_transport(name: &str, ways: Vec<FailedWay>) -> Explained {
         let untrusted = ways.iter().find(|it| it.way == Way::Hook);
-        let (reason, text) = match untrusted {
-            Some(it) => (Reason::HookUntrusted, it.why.clone()),
-            None => {
-                let each = ways
-                    .iter()
-                    .map(|it| format!("{}: {}", it.way.as_str(), it.why));
-                let each: Vec<String> =
-                    each.chain(["no `hubctl wait` runs in it".into()]).collect();
-                (
-                    Reason::NoTransport,
-                    format!("nothing can wake {name}: {}", each.join("; ")),
-                )
-            }
+        let (reason, text) = if let Some(it) = untrusted {
+            (Reason::HookUntrusted, it.why.clone())
+        } else {
+            let each = ways
+                .iter()
+                .map(|it| format!("{}: {}", it.way.as_str(), it.why));
+            let each: Vec<String> = each.chain(["no `hubctl wait` runs in it".into()]).collect();
+            let text = format!("nothing can wake {name}: {}", each.join("; "));
+            (Reason::NoTransport, text)
         };
         Explained {
             ways,
@@ -341,10 +337,10 @@ fn held(hold: &Hold) -> Explained {
         "a wake limit is reached ({}); it wakes at {}",
         hold.limit, hold.until
     );
-    let held = Explained::new(Reason::Limit, text).until(hold.until);
+    let limited = Explained::new(Reason::Limit, text).until(hold.until);
     match hold.limit.spender() {
-        Some(by) => held.by(by),
-        None => held,
+        Some(by) => limited.by(by),
+        None => limited,
     }
 }
 
