@@ -10,7 +10,9 @@ class Hub < Formula
 
   def install
     system "cargo", "install", *std_cargo_args(path: "server")
-    system "cargo", "install", "--profile", "small", *std_cargo_args(path: "client")
+    ["client", "client/top", "client/desktop"].each do |path|
+      system "cargo", "install", "--profile", "small", *std_cargo_args(path: path)
+    end
     system "cargo", "run", "--locked", "--package", "hub-packaging", "--", buildpath/"stage"
     man1.install Dir["stage/share/man/man1/*"]
     man5.install Dir["stage/share/man/man5/*"]

@@ -46,8 +46,13 @@ fn write_all(out: &Path) -> anyhow::Result<()> {
 }
 
 /// The command lines of the programs.
-fn programs() -> [clap::Command; 2] {
-    [hubctl::command_line(), hubd::cli::Args::command()]
+fn programs() -> [clap::Command; 4] {
+    [
+        hubctl::command_line(),
+        hubd::cli::Args::command(),
+        hub_top::command_line(),
+        hub_desktop::command_line(),
+    ]
 }
 
 /// Writes the completions of the programs into the directories that the shells read.
