@@ -1,6 +1,8 @@
 //! An agent's request as a text, complete and unaltered, because a person approves exactly this text. The rules are those
 //! of `web/core/tool.js`.
 
+use std::fmt::Write as _;
+
 use hub_protocol::is_hidden;
 use serde_json::{Map, Value};
 
@@ -172,7 +174,8 @@ fn shown(text: &str, is_shown: impl Fn(char) -> bool) -> String {
     let mut all = String::with_capacity(text.len());
     for c in text.chars() {
         if is_shown(c) {
-            all.push_str(&format!("[U+{:04X}]", u32::from(c)));
+            // Writing to a String cannot fail.
+            let _ = write!(all, "[U+{:04X}]", u32::from(c));
         } else {
             all.push(c);
         }

@@ -38,9 +38,10 @@ pub(crate) fn select<'a>(
 }
 
 fn states(preferences: &Preferences) -> BTreeSet<Alert> {
-    match preferences.notify.is_empty() {
-        true => DEFAULT.into(),
-        false => preferences.notify.clone(),
+    if preferences.notify.is_empty() {
+        DEFAULT.into()
+    } else {
+        preferences.notify.clone()
     }
 }
 

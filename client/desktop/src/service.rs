@@ -27,9 +27,11 @@ struct Service {
     acts: Arc<Acts>,
     memory: MemoryFile,
     updates: Receiver<Update>,
-    /// The titles and texts of failed actions.
-    failures: (Sender<(String, String)>, Receiver<(String, String)>),
+    failures: (Sender<Failure>, Receiver<Failure>),
 }
+
+/// The title and the text of an action that failed.
+type Failure = (String, String);
 
 impl Service {
     async fn start(hub: Arc<Connection>) -> Result<Self, Error> {
