@@ -59,16 +59,14 @@ function shows(page, ...ids) {
 
 /** Whether the hub knows that a page has the focus: the first event of presence. @param {Hub} hub @returns {Promise<boolean>} */
 async function knowsFocus(hub) {
-  const end = new AbortController();
   const headers = { authorization: `Bearer ${hub.token}` };
-  const { body } = await fetch(`http://127.0.0.1:${hub.port}/events?kinds=presence`, { headers, signal: end.signal });
+  const { body } = await fetch(`http://127.0.0.1:${hub.port}/events?kinds=presence`, { headers });
   let text = '';
+  // To return ends the stream.
   for await (const part of body ?? []) {
     text += Buffer.from(part).toString();
     const [, focused] = /"focused":(true|false)/.exec(text) ?? [];
-    if (!focused) continue;
-    end.abort();
-    return focused === 'true';
+    if (focused) return focused === 'true';
   }
   throw new Error(`no event of presence: ${text}`);
 }

@@ -47,10 +47,10 @@ impl Desktop {
             .expect(200);
         let program = Program::start(&hub, &bus);
         let desktop = Self {
+            program,
             hub,
             bus,
             daemon,
-            program,
             client,
         };
         desktop.reads().await;

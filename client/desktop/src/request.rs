@@ -174,6 +174,7 @@ fn shown(text: &str, is_shown: impl Fn(char) -> bool) -> String {
     let mut all = String::with_capacity(text.len());
     for c in text.chars() {
         if is_shown(c) {
+            // Writing to a String cannot fail.
             let _ = write!(all, "[U+{:04X}]", u32::from(c));
         } else {
             all.push(c);

@@ -33,6 +33,9 @@ struct Service {
     failures: (Sender<Failure>, Receiver<Failure>),
 }
 
+/// The title and the text of an action that failed.
+type Failure = (String, String);
+
 impl Service {
     async fn start(hub: Arc<Connection>) -> Result<Self, Error> {
         let daemon = Daemon::connect().await?;
