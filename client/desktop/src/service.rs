@@ -21,9 +21,6 @@ pub(crate) fn run(location: &HubLocation) -> Result<(), Error> {
     runtime.block_on(async { Service::start(hub).await?.run().await })
 }
 
-/// The title and the text of a failed action.
-type Failure = (String, String);
-
 struct Service {
     desk: Desk,
     daemon: Daemon,
