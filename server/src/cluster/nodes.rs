@@ -58,7 +58,7 @@ impl Nodes {
         let table = self.table();
         let nodes = table.iter().map(|(node, (beat, heard))| NodeInfo {
             node: node.clone(),
-            role: if last.elapsed() < SILENCE {
+            role: if heard.elapsed() < SILENCE {
                 beat.role.clone()
             } else {
                 "silent".into()
@@ -66,7 +66,7 @@ impl Nodes {
             head: beat.head,
             version: beat.version.clone(),
             fault: beat.fault.clone(),
-            seen_at: Timestamp::now().plus_millis(-millis(last.elapsed())),
+            seen_at: Timestamp::now().plus_millis(-millis(heard.elapsed())),
         });
         nodes.collect()
     }
@@ -114,7 +114,7 @@ impl Nodes {
     /// Returns the highest head of another hub that lives.
     pub(super) fn newest_head(&self) -> Seq {
         let table = self.table();
-        let live = table.values().filter(|(_, heard)| last.elapsed() < SILENCE);
+        let live = table.values().filter(|(_, heard)| heard.elapsed() < SILENCE);
         live.map(|(beat, _)| beat.head).max().unwrap_or(0)
     }
 
@@ -136,7 +136,7 @@ impl Nodes {
 
     fn note(&self, node: String, beat: Beat) -> Option<Beat> {
         let mut table = self.table();
-        table.retain(|_, (_, heard)| last.elapsed() < FORGET);
+        table.retain(|_, (_, heard)| heard.elapsed() < FORGET);
         table
             .insert(node, (beat, Instant::now()))
             .map(|(beat, _)| beat)
@@ -151,7 +151,7 @@ impl Nodes {
         patience: Duration,
     ) -> bool {
         match self.table().get(node) {
-            Some((beat, heard)) if last.elapsed() < SILENCE => {
+            Some((beat, heard)) if heard.elapsed() < SILENCE => {
                 beat.open.contains(id) || since.elapsed() < patience
             }
             _ => since.elapsed() < SILENCE,
