@@ -54,14 +54,18 @@ async fn an_answer_reaches_an_asker_with_an_inbox() {
     }
 }
 
-/// Asks by a hook that the hub holds; returns the request and the question.
+/// Asks by a hook that the hub holds; returns the request, and the question once the hub holds the request.
 async fn asks(client: &Client, query: &'static str, event: Value) -> (JoinHandle<Value>, Value) {
     let mut events = client.events("?types=question,approval").await;
     let own = client.clone();
     let ask = tokio::spawn(async move { own.hook(query, "w1", event).await });
     let id = events.next_of("notification").await.data["id"].clone();
     let id = id.as_u64().expect("an id");
-    (ask, client.question(id).await)
+    let mut question = client.question(id).await;
+    while question["held_until"].is_null() {
+        question = client.question(id).await;
+    }
+    (ask, question)
 }
 
 #[tokio::test]
