@@ -39,7 +39,10 @@ fn write_all(out: &Path) -> anyhow::Result<()> {
     let records = record_page::render(&record_page::SOURCES);
     fs::write(man5.join("hub-records.5"), records)?;
     let units = directory(out, "lib/systemd/user")?;
-    for (name, text) in hubctl::packaged_units() {
+    for (name, text) in hubctl::packaged_units()
+        .into_iter()
+        .chain([hub_desktop::packaged_unit()])
+    {
         fs::write(units.join(name), text)?;
     }
     completions(out)

@@ -58,8 +58,8 @@ fn look_shows_everything_and_changes_nothing() {
 #[test]
 fn go_shows_the_pane_of_a_session_or_says_what_to_do() {
     let place = Place::with_hub();
-    let inner = "tmux -S ./inner.sock -f /dev/null";
-    let outer = "tmux -S ./outer.sock -f /dev/null";
+    let inner = r#"tmux -S "$PWD/inner.sock" -f /dev/null"#;
+    let outer = r#"tmux -S "$PWD/outer.sock" -f /dev/null"#;
     let run = format!(
         "{} run --session w1 -- sleep 600",
         env!("CARGO_BIN_EXE_hubctl")

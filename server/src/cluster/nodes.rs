@@ -114,7 +114,9 @@ impl Nodes {
     /// Returns the highest head of another hub that lives.
     pub(super) fn newest_head(&self) -> Seq {
         let table = self.table();
-        let live = table.values().filter(|(_, heard)| heard.elapsed() < SILENCE);
+        let live = table
+            .values()
+            .filter(|(_, heard)| heard.elapsed() < SILENCE);
         live.map(|(beat, _)| beat.head).max().unwrap_or(0)
     }
 
