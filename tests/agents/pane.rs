@@ -67,7 +67,7 @@ fn a_paste_waits_while_the_person_uses_the_pane_and_says_why() {
     let go_on = hub.path("go-on");
     let work = format!("until [ -e {} ]; do sleep 0.05; done", go_on.display());
     let work = Reply::tool("Bash", json!({"command": work, "description": "Work"}));
-    let claude = hub.claude(rules([("Work", work)]));
+    let claude = hub.claude(rules([("Turn the crank", work)]));
     let claude = idle(&hub, claude.env(ALLOWED.0, ALLOWED.1));
     let refused = |text: &str, reason: &str| {
         let id = hub.send("primary", "builder", text);
@@ -106,7 +106,7 @@ fn a_paste_waits_while_the_person_uses_the_pane_and_says_why() {
     claude.pane.press(&["Escape"]);
     woken(id, "news three");
 
-    claude.submit("Work");
+    claude.submit("Turn the crank");
     hub.state("main", "working");
     let id = refused("news four", "it is at work");
     std::fs::write(go_on, "").expect("a file");

@@ -32,7 +32,9 @@ fn without_permissions(hub: &InstalledHub) -> Claude {
 /// Starts this Claude Code, and switches its permissions off.
 pub(crate) fn start_without_permissions(hub: &InstalledHub, claude: Builder<'_>) -> Claude {
     let settings = hub.home().join(".claude/settings.json");
-    let text = std::fs::read_to_string(&settings).expect("settings");
+    let text = std::fs::read_to_string(&settings);
+    let text = text.unwrap_or_else(|_| r#"{"hooks": {}}"#.into());
+    std::fs::create_dir_all(settings.with_file_name("")).expect("a directory");
     let accepted = text.replacen('{', "{\"skipDangerousModePermissionPrompt\": true,", 1);
     std::fs::write(settings, accepted).expect("settings");
     let claude = claude

@@ -18,11 +18,11 @@ fn two_sessions_that_write_one_file_in_two_worktrees_are_alerted() {
         let file = dir.join("a.txt").display().to_string();
         let write = Reply::tool("Write", json!({ "file_path": file, "content": name }));
         let claude = hub
-            .claude(rules([("Write", write)]))
+            .claude(rules([("Draw a fig", write)]))
             .named(name)
             .within(dir);
         let claude = claude.start();
-        claude.submit("Write it");
+        claude.submit("Draw a fig");
         hub.published(&format!("Agent {name} completed"));
         claude
     });

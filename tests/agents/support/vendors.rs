@@ -99,7 +99,8 @@ pub(crate) const QWEN: Vendor = Vendor {
     settings: (
         ".qwen/settings.json",
         r#"{"security": {"auth": {"selectedType": "anthropic"}, "folderTrust": {"enabled": false}},
-            "general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false}}"#,
+            "general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false},
+            "ui": {"enableFollowupSuggestions": false}}"#,
     ),
     env: &[
         ("ANTHROPIC_BASE_URL", "{URL}"),
