@@ -108,6 +108,7 @@ fn hint(problem: &Problem) -> Option<&str> {
         "too_many_listeners" => "`hubctl unlisten` removes one; `hubctl look` lists them",
         "inbox_held" => "--takeover ends the other waiter",
         "unauthorized" => "`hubctl config` shows which token is sent",
+        "pane_unreachable" => "`hubctl look` shows the host, the directory and the pane",
         "busy" => "run it again in a second",
         "not_ready" => "run it again in a second; if the error persists, run `hubctl doctor`",
         "storage_failed" => "it may have been stored: see `hubctl history` and the hub's log",

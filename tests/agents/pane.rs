@@ -90,7 +90,7 @@ fn a_paste_waits_while_the_person_uses_the_pane_and_says_why() {
     let id = refused("news one", "in copy mode");
     claude
         .pane
-        .tmux("send-keys -X cancel -t", &[claude.pane.id()]);
+        .tmux("send-keys -t", &[claude.pane.id(), "-X", "cancel"]);
     woken(id, "news one");
 
     claude.pane.type_in("half a thought");
@@ -152,7 +152,7 @@ fn a_paste_without_a_proof_is_returned_and_never_repeated() {
     let claude = start_without_permissions(&hub, hub.claude(turns([])));
     let pid = claude
         .pane
-        .tmux("display-message -p #{pane_pid} -t", &[claude.pane.id()]);
+        .tmux("display-message -p -t", &[claude.pane.id(), "#{pane_pid}"]);
     let hook = |event: &str| {
         let event = json!({
             "hook_event_name": event, "session_id": "s1", "cwd": hub.project(),

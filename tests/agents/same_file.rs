@@ -10,7 +10,7 @@ fn two_sessions_that_write_one_file_in_two_worktrees_are_alerted() {
     let hub = InstalledHub::new();
     let [side] = hub.worktrees(["side"]);
     let dirs = [hub.project(), side];
-    hub.hooks_allowing(&[], "Edit");
+    hub.hooks_allowing(&[], "Write");
     let settings = dirs[0].join(".claude/settings.json");
     std::fs::create_dir_all(dirs[1].join(".claude")).expect("a directory");
     std::fs::copy(settings, dirs[1].join(".claude/settings.json")).expect("a copy");

@@ -10,7 +10,7 @@ use super::nats::Nats;
 use super::network::Network;
 use super::support::{
     cluster, hubctl, hubd, member, message, pair, pause, publish, settings, stored, until_active,
-    until_cluster, until_follows,
+    until_cluster, until_follows, until_same,
 };
 use crate::small_disk::SmallDisk;
 
@@ -94,7 +94,7 @@ async fn a_standby_whose_disk_is_full_says_so_stays_behind_and_follows_when_ther
     disk.resize(400);
     until_follows(&b, "a").await;
     assert!(cluster(&b).await["fault"].is_null());
-    assert!(stored(&a).await == stored(&b).await, "the copies differ");
+    until_same(&a, &b).await;
     b.stop();
 }
 
@@ -123,7 +123,7 @@ async fn an_active_hub_whose_disk_is_full_hands_over_to_one_with_room() {
     );
     disk.resize(400);
     until_follows(&a, "b").await;
-    assert!(stored(&a).await == stored(&b).await, "the copies differ");
+    until_same(&a, &b).await;
     a.stop();
 }
 

@@ -30,13 +30,21 @@ async fn only_the_active_hub_forwards_and_the_next_one_goes_on() {
     publish(&b, "first", "x").await;
     ntfy.until_messages("phone", 1);
     assert_eq!(forwards(&b).await, Value::Null);
-    // The position is in the log once the hub has stopped.
     a.stop();
     until_active(&b).await;
     publish(&b, "second", "x").await;
-    let all = ntfy.until_messages("phone", 2);
-    assert_eq!(each(&json!(all), "message"), json!(["first", "second"]));
-    while forwards(&b).await[0]["sent"] != 1 {
+    // The first hub may have stopped before its position was in the log; then the next one sends the first message again.
+    let mut count = 2;
+    let texts = loop {
+        let all = ntfy.until_messages("phone", count);
+        let texts = each(&json!(all), "message");
+        if texts[count - 1] == "second" {
+            break texts;
+        }
+        count += 1;
+    };
+    assert!(count <= 3 && texts[0] == "first", "{texts}");
+    while forwards(&b).await[0]["sent"] != count - 1 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -90,6 +90,16 @@ pub(crate) async fn until_follows(hub: &Hub, node: &str) {
     .await;
 }
 
+/// Waits until two hubs have the same notifications. What a hub knows of another one's head may be two seconds old, so a hub
+/// that reports to follow may still lack some.
+pub(crate) async fn until_same(a: &Hub, b: &Hub) {
+    let began = Instant::now();
+    while stored(a).await != stored(b).await {
+        assert!(began.elapsed() < TAKEOVER, "the copies differ");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 /// Starts two hubs, `a` active and `b` following.
 pub(crate) async fn pair(servers: &[Nats]) -> (Hub, Hub) {
     let a = member("a", servers).start();
