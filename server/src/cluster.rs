@@ -134,7 +134,7 @@ impl Cluster {
         cluster
     }
 
-    /// Adds the routes that only a hub in a cluster has.
+    /// Adds the routes of what only a hub in a cluster can do.
     pub fn with_routes(&self, routes: Router) -> Router {
         routes.route(
             "/cluster/handover",

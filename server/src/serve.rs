@@ -124,10 +124,11 @@ async fn run(
     let devices = Devices::open(dir.path()).context("cannot read devices.json")?;
     let login = LoginState::new(token.clone(), sockets.port(), devices.clone());
     let info = describe(&hub, cluster.as_ref(), &forwards);
-    let mut routes = routes::router(hub.clone(), login, dir.path(), info);
-    if let Some(cluster) = &cluster {
-        routes = cluster.with_routes(routes);
-    }
+    let routes = routes::router(hub.clone(), login, dir.path(), info);
+    let routes = match &cluster {
+        Some(cluster) => cluster.with_routes(routes),
+        None => routes::outside_a_cluster(routes),
+    };
     let front = match &cluster {
         Some(cluster) => cluster.front(routes.clone()),
         None => routes.clone(),

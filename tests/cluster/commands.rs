@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use hub_harness::Hub;
+use serde_json::json;
 
+use super::handover::hand_over;
 use super::nats::Nats;
 use super::support::{
     hubd, member, message, publish, settings, stored, until_active, until_cluster, until_follows,
@@ -67,6 +69,8 @@ async fn a_log_moves_into_a_cluster_and_back_and_keeps_its_numbers_and_its_epoch
     ));
     assert_eq!(stored(&alone).await, all);
     assert_eq!(epoch(&alone).await, own);
+    let (status, refused) = hand_over(&alone, "b").await;
+    assert_eq!((status, &refused["code"]), (409, &json!("no_cluster")));
     alone.stop();
     // The other hub cannot go on with the log that was moved, and gets it back by `init`.
     let refused = member("c", &servers)

@@ -11,6 +11,7 @@ use axum::response::Response;
 use axum::routing::{delete, get, post, put};
 use hub_protocol::About;
 
+use crate::http::error::{ApiError, Code};
 use crate::http::login::LoginState;
 use crate::hub::Hub;
 
@@ -66,6 +67,12 @@ pub fn router(hub: Hub, login: LoginState, state_dir: &Path, describe: Describe)
         .route("/hub", get(about::about).with_state(about))
         .route("/hello", get(hello::hello).with_state(login.clone()))
         .merge(routes_of_sign_in().with_state(login))
+}
+
+/// Adds the refusal of what only a hub in a cluster can do.
+pub fn outside_a_cluster(routes: Router) -> Router {
+    let refuse = || async { ApiError::from(Code::NoCluster) };
+    routes.route("/cluster/handover", post(refuse))
 }
 
 #[rustfmt::skip]

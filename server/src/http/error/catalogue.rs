@@ -148,6 +148,9 @@ codes! {
     /// The hub to which the active one shall hand over cannot take over.
     CannotLead => 409 "cannot_lead", "that hub cannot become the active one",
         "choose a hub that hubctl status shows as a standby, 0 behind";
+    /// There is no other hub to which this one could hand over.
+    NoCluster => 409 "no_cluster", "this hub is in no cluster",
+        "docs/cluster.md says how to make one";
     /// The hub is starting or stopping, or its storage is broken.
     NotReady => 503 "not_ready", "the hub is not ready",
         "retry in a second; if it lasts, read the hub's log and run hubd doctor";
