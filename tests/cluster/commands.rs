@@ -30,6 +30,16 @@ async fn epoch(hub: &Hub) -> String {
         .to_owned()
 }
 
+#[test]
+fn one_server_that_shall_replicate_the_log_is_refused_with_the_setting() {
+    let servers = [Nats::start()];
+    let dir = tempfile::tempdir().unwrap();
+    let mut set = settings("a", &servers);
+    set.push("cluster.replicas=3".into());
+    let refused = hubd(dir.path(), &set, &["cluster", "init"]).unwrap_err();
+    assert!(refused.contains("set cluster.replicas = 1"), "{refused}");
+}
+
 #[tokio::test]
 async fn a_log_moves_into_a_cluster_and_back_and_keeps_its_numbers_and_its_epoch() {
     let servers = [Nats::start()];

@@ -18,7 +18,9 @@ use crate::hub::writer::Done;
 /// A call that the active hub does not report for this long is lost.
 const PATIENCE: Duration = Duration::from_secs(4);
 /// How often it is looked for.
-const LOOK: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(500);
+/// How long an answer of a hub that is not active any more may be on its way.
+const GRACE: Duration = Duration::from_millis(100);
 /// How long an answer waits until this hub's log includes what the active hub's did.
 const READ_OWN_WRITES: Duration = Duration::from_secs(1);
 
@@ -160,8 +162,10 @@ async fn send(cluster: &Cluster, id: CallId, message: Bytes) -> Sent {
         return Sent::Refused;
     }
     let mut alive = Instant::now();
+    let mut is_over = false;
     loop {
-        match tokio::time::timeout(LOOK, replies.next()).await {
+        let pause = if is_over { GRACE } else { LOOK };
+        match tokio::time::timeout(pause, replies.next()).await {
             Ok(Some(reply)) => {
                 call.answered = true;
                 let taken = reply.status != Some(NatsStatus::NO_RESPONDERS);
@@ -172,7 +176,10 @@ async fn send(cluster: &Cluster, id: CallId, message: Bytes) -> Sent {
                 };
             }
             Ok(None) => return Sent::Lost,
+            Err(_) if is_over => return Sent::Lost,
             Err(_) => {
+                // A hub that stops being active drops its calls.
+                is_over = current_term(cluster) > Some(term);
                 let beat = inner
                     .nodes
                     .holder_beat(&active.node, (&inner.node, &call.id));
@@ -183,6 +190,12 @@ async fn send(cluster: &Cluster, id: CallId, message: Bytes) -> Sent {
             }
         }
     }
+}
+
+/// Returns the number of the newest term that this hub knows.
+fn current_term(cluster: &Cluster) -> Option<Seq> {
+    let leader = cluster.0.hub.read(|state, _| state.leader().cloned());
+    leader.ok().flatten().map(|(term, _)| term)
 }
 
 fn response(message: &Bytes) -> Option<(Response, Seq)> {

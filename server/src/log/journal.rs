@@ -149,9 +149,10 @@ pub trait Journal: Send + Sync + 'static {
     /// Begins or ends to accept appends, in a cluster.
     fn lead(&self, _leads: bool) {}
 
-    /// Stores a commit that the active hub of the cluster appended; returns its entries, or none if they are stored
-    /// already. It must continue this journal.
-    fn follow(&self, _commit: &SharedCommit) -> Result<Vec<Entry>, JournalError> {
+    /// Stores commits that the active hub of the cluster appended, as many as one sync should; returns their number and
+    /// their entries, without those that are stored already. The commits must continue this journal. Fails if the first
+    /// one cannot be stored.
+    fn follow(&self, _commits: &[SharedCommit]) -> Result<(usize, Vec<Entry>), JournalError> {
         Err(io::Error::other("this journal has no active hub to follow").into())
     }
 

@@ -47,9 +47,7 @@ async fn fetch(connection: &ClusterConnection, copy: DiskJournal) -> anyhow::Res
         if position >= last {
             break;
         }
-        for commit in journal.shared().read(position + 1).await? {
-            journal.follow(&commit)?;
-        }
+        journal.follow(&journal.shared().read(position + 1).await?)?;
     }
     Ok(journal.close()?)
 }

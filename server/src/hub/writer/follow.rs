@@ -38,9 +38,10 @@ impl Writer {
     }
 
     /// Stores and applies commits of the active hub.
-    pub(super) fn follow(&mut self, commits: &[SharedCommit]) -> Result<(), JournalError> {
-        for commit in commits {
-            let entries = self.log.journal().follow(commit)?;
+    pub(super) fn follow(&mut self, mut commits: &[SharedCommit]) -> Result<(), JournalError> {
+        while !commits.is_empty() {
+            let (taken, entries) = self.log.journal().follow(commits)?;
+            commits = &commits[taken..];
             if entries.is_empty() {
                 continue;
             }

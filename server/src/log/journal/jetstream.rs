@@ -185,25 +185,35 @@ impl Journal for JetStreamJournal {
         self.leads.store(leads, Ordering::Release);
     }
 
-    fn follow(&self, commit: &SharedCommit) -> Result<Vec<Entry>, JournalError> {
+    fn follow(&self, commits: &[SharedCommit]) -> Result<(usize, Vec<Entry>), JournalError> {
         let position = *self.position.borrow();
-        let Some(position) = position.filter(|it| commit.position <= it + 1) else {
-            return Err(io::Error::other("a followed commit does not continue the copy").into());
-        };
-        if commit.position <= position {
-            return Ok(Vec::new());
-        }
+        let mut position = position.ok_or_else(gap)?;
         let mut end = self.end();
-        let entries = end.advance(commit)?;
-        // Before they are stored, so that this version can still start with its copy.
-        if let Some(it) = entries.iter().find(|it| !Record::is_known(it.kind)) {
-            let (at, kind) = (it.seq, it.kind);
-            return Err(JournalError::UnknownKind { at, kind });
+        let (mut taken, mut bytes, mut entries) = (0, 0, Vec::new());
+        for commit in commits {
+            if commit.position > position {
+                match continued(&end, commit, position) {
+                    Ok((next, more)) => {
+                        (end, position) = (next, commit.position);
+                        entries.extend(more);
+                    }
+                    // It is the first one of the next call.
+                    Err(_) if taken > 0 => break,
+                    Err(error) => return Err(error),
+                }
+            }
+            taken += 1;
+            bytes += commit.frame.len();
+            if bytes >= COMMIT_BYTES {
+                break;
+            }
         }
-        self.copy.append(&entries)?;
-        *sync::lock(&self.publisher) = end.publisher;
-        self.position.send_replace(Some(commit.position));
-        Ok(entries)
+        if !entries.is_empty() {
+            self.copy.append(&entries)?;
+            *sync::lock(&self.publisher) = end.publisher;
+            self.position.send_replace(Some(position));
+        }
+        Ok((taken, entries))
     }
 
     fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
@@ -236,4 +246,27 @@ impl Journal for JetStreamJournal {
     fn close(&self) -> Result<(), JournalError> {
         self.copy.close()
     }
+}
+
+/// Returns the end of the log behind `commit` and its new entries; `commit` must follow the message at `position`.
+fn continued(
+    end: &LogEnd,
+    commit: &SharedCommit,
+    position: u64,
+) -> Result<(LogEnd, Vec<Entry>), JournalError> {
+    if commit.position != position + 1 {
+        return Err(gap());
+    }
+    let mut end = end.clone();
+    let entries = end.advance(commit)?;
+    // Before they are stored, so that this version can still start with its copy.
+    if let Some(it) = entries.iter().find(|it| !Record::is_known(it.kind)) {
+        let (at, kind) = (it.seq, it.kind);
+        return Err(JournalError::UnknownKind { at, kind });
+    }
+    Ok((end, entries))
+}
+
+fn gap() -> JournalError {
+    io::Error::other("a followed commit does not continue the copy").into()
 }

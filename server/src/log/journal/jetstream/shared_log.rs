@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_nats::header::NATS_MESSAGE_ID;
 use async_nats::jetstream::Context;
-use async_nats::jetstream::context::GetStreamErrorKind;
+use async_nats::jetstream::context::{CreateStreamErrorKind, GetStreamErrorKind};
 use async_nats::jetstream::stream::{self, DiscardPolicy, Republish, Stream};
 use async_nats::jetstream::{ErrorCode, message::StreamMessage};
 use async_nats::{StatusCode, Subscriber};
@@ -36,6 +36,9 @@ pub enum SharedLogError {
     /// NATS did not answer, or not yet.
     #[error("NATS: {0}")]
     Unavailable(String),
+    /// NATS is one server alone, and the stream shall be on several.
+    #[error("this NATS server is alone, and cannot replicate the log: set cluster.replicas = 1")]
+    OneServer,
     /// The cluster has no stream.
     #[error("the stream {0} does not exist")]
     Missing(String),
@@ -148,7 +151,14 @@ impl SharedLog {
             Ok(_) => Ok(()),
             // Another hub may have created it first.
             Err(error) => match self.epoch().await {
-                Err(SharedLogError::Missing(_)) => Err(unavailable(error)),
+                Err(SharedLogError::Missing(_)) => Err(match error.kind() {
+                    CreateStreamErrorKind::JetStream(cause)
+                        if cause.error_code() == ErrorCode::STREAM_REPLICAS_NOT_SUPPORTED =>
+                    {
+                        SharedLogError::OneServer
+                    }
+                    _ => unavailable(error),
+                }),
                 found => found.map(drop),
             },
         }
