@@ -58,6 +58,8 @@ async fn follow(cluster: &Cluster) -> Result<std::convert::Infallible, Interrupt
         inner.journal.locate().await?;
     }
     catch_up(cluster).await?;
+    // A hub that starts again may lead as soon as it has its place in the log.
+    inner.hurry.notify_one();
     loop {
         tokio::select! {
             message = live.next() => match message {
@@ -103,13 +105,16 @@ async fn take(
 /// Reads the stream to its end.
 async fn catch_up(cluster: &Cluster) -> Result<(), Interruption> {
     let inner = &*cluster.0;
-    while !inner.journal.leads() {
-        let position = inner.journal.position().borrow().unwrap_or(0);
-        let commits = inner.journal.shared().read(position + 1).await?;
-        if commits.is_empty() {
-            break;
-        }
-        inner.hub.follow(commits).await?;
+    let shared = inner.journal.shared();
+    let position = inner.journal.position().borrow().unwrap_or(0);
+    let mut commits = shared.read(position + 1).await?;
+    while let Some(last) = commits.last().map(|it| it.position)
+        && !inner.journal.leads()
+    {
+        // The next ones arrive while these are stored.
+        let (stored, next) = tokio::join!(inner.hub.follow(commits), shared.read(last + 1));
+        stored?;
+        commits = next?;
     }
     Ok(())
 }
