@@ -1,9 +1,12 @@
 //! The `[[on]]` tables: how they are written, and their errors, each of which names the rule, the key and the fix.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use hub_protocol::{InboxName, Kind, PhaseName, Priority};
 use regex::RegexBuilder;
 use serde::Deserialize;
-use toml::Table;
+use toml::{Spanned, Table, Value};
 
 use super::{Actions, Condition, NotifyAction, Rule, RuleSet, Template};
 
@@ -15,6 +18,10 @@ const MAX_NAME: usize = 64;
 const MAX_REGEX: usize = 128 * 1024;
 /// The default cooldown.
 const COOLDOWN: &str = "1m";
+/// How long a program may run by default.
+const TIMEOUT: &str = "60s";
+/// How long a program may run at most, in milliseconds. Only four run at a time, so a program that hangs delays others.
+const MAX_TIMEOUT_MS: u64 = 3600 * 1000;
 /// The longest time that a rule can name, in milliseconds.
 const MAX_SPAN_MS: i64 = 30 * 24 * 3600 * 1000;
 
@@ -31,9 +38,34 @@ const PHASES: [PhaseName; 6] = [
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("[[on]] {rule}: {reason}")]
 pub struct InvalidRule {
+    /// The position of the rule, from 1.
+    number: usize,
     /// The rule's name in quotes, or its position.
     rule: String,
+    /// Begins with the key that is wrong, if it is one key.
     reason: String,
+}
+
+impl InvalidRule {
+    /// Returns the error with its line in the configuration file of this text.
+    pub fn in_file(&self, text: &str) -> String {
+        let line = self.line(text).map(|line| format!("line {line}: "));
+        format!("{}{self}", line.unwrap_or_default())
+    }
+
+    /// The line of the key that the reason begins with, else of the rule.
+    fn line(&self, text: &str) -> Option<usize> {
+        #[derive(Deserialize)]
+        struct Places {
+            on: Vec<Spanned<BTreeMap<String, Spanned<Value>>>>,
+        }
+        let places: Places = toml::from_str(text).ok()?;
+        let rule = places.on.get(self.number.checked_sub(1)?)?;
+        let key = self.reason.split([':', '.', ',', ' ']).next()?;
+        let value = rule.get_ref().get(key);
+        let span = value.map_or_else(|| rule.span(), Spanned::span);
+        Some(text.get(..span.start)?.matches('\n').count() + 1)
+    }
 }
 
 /// One `[[on]]` table.
@@ -55,6 +87,7 @@ struct Settings {
     notify: Option<NotifySettings>,
     forward: Option<String>,
     run: Option<Vec<String>>,
+    timeout: Option<String>,
     escalate: Option<String>,
     #[serde(default)]
     mute: bool,
@@ -73,12 +106,18 @@ struct NotifySettings {
 
 /// Parses the `[[on]]` tables of a configuration file, which may contain other settings.
 pub fn parse(text: &str) -> Result<RuleSet, String> {
-    let invalid = |it: toml::de::Error| one_line(&it.to_string());
+    let invalid = |it: toml::de::Error| {
+        let before = it.span().and_then(|span| text.get(..span.start));
+        let line = before.unwrap_or_default().matches('\n').count() + 1;
+        format!("line {line}: {}", one_line(it.message()))
+    };
     let mut file: Table = text.parse().map_err(invalid)?;
-    match file.remove("on") {
-        Some(tables) => tables.try_into().map_err(invalid),
-        None => Ok(RuleSet::default()),
-    }
+    let Some(tables) = file.remove("on") else {
+        return Ok(RuleSet::default());
+    };
+    let tables = tables.try_into::<Vec<Table>>();
+    let tables = tables.map_err(|_| "on: begin each rule with a line [[on]], in two brackets")?;
+    RuleSet::try_from(tables).map_err(|it| it.in_file(text))
 }
 
 impl<'de> Deserialize<'de> for RuleSet {
@@ -97,11 +136,12 @@ impl TryFrom<Vec<Table>> for RuleSet {
             let name = table.get("name").and_then(|it| it.as_str());
             let label = name.map_or_else(|| format!("number {at}"), |name| format!("'{name}'"));
             let invalid = |reason| InvalidRule {
+                number: at,
                 rule: label.clone(),
                 reason,
             };
             let settings = table.try_into::<Settings>();
-            let settings = settings.map_err(|it| invalid(one_line(&it.to_string())))?;
+            let settings = settings.map_err(|it| invalid(wrong_key(&it)))?;
             let rule = settings.rule().map_err(&invalid)?;
             if rules.iter().any(|it| it.name == rule.name) {
                 return Err(invalid(
@@ -120,18 +160,26 @@ impl TryFrom<Vec<Table>> for RuleSet {
 impl RuleSet {
     /// Checks that each `forward` names one of these forwards.
     pub fn check_forwards(&self, forwards: &[&str]) -> Result<(), InvalidRule> {
-        let unknown = |rule: &&Rule| {
-            let forward = rule.actions.forward.as_deref();
-            forward.is_some_and(|name| !forwards.contains(&name))
-        };
-        let Some(rule) = self.iter().find(unknown) else {
-            return Ok(());
-        };
-        let name = rule.actions.forward.as_deref().unwrap_or_default();
-        Err(InvalidRule {
-            rule: format!("'{}'", rule.name),
-            reason: format!("forward: there is no [[forward]] with the name '{name}'"),
-        })
+        for (number, rule) in (1..).zip(self.iter()) {
+            let Some(name) = rule.actions.forward.as_deref() else {
+                continue;
+            };
+            if forwards.contains(&name) {
+                continue;
+            }
+            let known = match forwards {
+                [] => String::new(),
+                _ => format!("use {}, or ", forwards.join(" or ")),
+            };
+            return Err(InvalidRule {
+                number,
+                rule: format!("'{}'", rule.name),
+                reason: format!(
+                    "forward: there is no [[forward]] with the name '{name}': {known}add one (docs/forward.md)"
+                ),
+            });
+        }
+        Ok(())
     }
 }
 
@@ -178,6 +226,9 @@ impl Settings {
         }
         if is_lasting && self.cooldown.is_some() {
             return refuse("cooldown: leave it out; with phase, each stay fires once");
+        }
+        if self.timeout.is_some() && self.run.is_none() {
+            return refuse("timeout: it limits the program of run: add run, or leave timeout out");
         }
         if self.notify.is_none()
             && self.forward.is_none()
@@ -245,10 +296,20 @@ impl Settings {
         Ok(Actions {
             notify,
             forward: self.forward.clone(),
-            run: self.run.clone(),
+            run: run.cloned().zip(Some(self.limit()?)),
             escalate_ms: escalate.transpose()?,
             mute: self.mute,
         })
+    }
+
+    /// Returns how long the program may run.
+    fn limit(&self) -> Result<Duration, String> {
+        let ms = span("timeout", self.timeout.as_deref().unwrap_or(TIMEOUT))?;
+        let ms = u64::try_from(ms)
+            .ok()
+            .filter(|ms| (1..=MAX_TIMEOUT_MS).contains(ms));
+        let limit = ms.map(Duration::from_millis);
+        limit.ok_or_else(|| "timeout: use 1s to 1h".into())
     }
 
     /// Returns the condition, for people.
@@ -363,6 +424,27 @@ fn regex_error(error: &regex::Error) -> String {
             format!("not a regular expression: {reason}; \\ in TOML needs '…' around the text")
         }
     }
+}
+
+/// Returns a key that is missing, does not exist or has a value of the wrong type, and what is allowed.
+fn wrong_key(error: &toml::de::Error) -> String {
+    let shown = error.to_string();
+    let table = shown.trim_end().lines().next_back();
+    let table = table.and_then(|it| it.strip_prefix("in `")?.strip_suffix('`'));
+    let message = one_line(error.message());
+    let field = |kind: &str| message.strip_prefix(kind)?.split_once('`');
+    let (key, text) = if let Some((key, rest)) = field("unknown field `") {
+        (Some(key), format!("unknown key{rest}"))
+    } else if let Some((key, _)) = field("missing field `") {
+        (Some(key), "this key is missing".to_owned())
+    } else {
+        (
+            None,
+            message.replace("a sequence", "a list, such as [\"a\", \"b\"]"),
+        )
+    };
+    let keys: Vec<&str> = table.into_iter().chain(key).collect();
+    format!("{}: {text}", keys.join("."))
 }
 
 fn one_line(text: &str) -> String {
