@@ -121,7 +121,10 @@ fn a_test_of_the_hubs_own_rules_equals_what_they_did() {
         let name = rule["name"].as_str().expect("a name");
         assert_eq!(report["counts"][name], rule["fired"], "{report} {listed}");
     }
-    place.ctl("trace 1").prints("rule 'red build': notify");
+    let id = report["fired"][0]["notification"].to_string();
+    place
+        .ctl(format!("trace {id}"))
+        .prints("rule 'red build': notify");
 }
 
 #[test]
