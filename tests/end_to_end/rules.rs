@@ -138,6 +138,6 @@ fn a_wrong_file_or_time_is_refused_with_the_reason() {
     done.warns("cannot read /nowhere.toml");
     place
         .hubctl("rules test --since soon")
-        .fails(2)
+        .fails(64)
         .warns("soon");
 }
