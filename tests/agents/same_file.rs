@@ -41,7 +41,7 @@ fn two_sessions_that_write_one_file_in_two_worktrees_are_alerted() {
 }
 
 /// Lets an agent write a file that another session has just edited.
-fn is_alerted(vendor: &Vendor, tool: &str, input: Value) {
+fn is_alerted(vendor: &Vendor, tool: &str, input: &Value) {
     let hub = InstalledHub::without_hooks(Hub::builder());
     let file = hub.project().join("a.txt").display().to_string();
     let edit = json!({
@@ -64,23 +64,23 @@ fn is_alerted(vendor: &Vendor, tool: &str, input: Value) {
 #[test]
 fn a_file_that_opencode_1_writes_alerts_the_other_session() {
     let input = json!({ "filePath": "FILE", "content": "a fig" });
-    is_alerted(&OPENCODE_1, "write", input);
+    is_alerted(&OPENCODE_1, "write", &input);
 }
 
 #[test]
 fn a_file_that_opencode_2_writes_alerts_the_other_session() {
     let input = json!({ "path": "FILE", "content": "a fig" });
-    is_alerted(&OPENCODE_2, "write", input);
+    is_alerted(&OPENCODE_2, "write", &input);
 }
 
 #[test]
 fn a_file_that_pi_writes_alerts_the_other_session() {
     let input = json!({ "path": "FILE", "content": "a fig" });
-    is_alerted(&PI, "write", input);
+    is_alerted(&PI, "write", &input);
 }
 
 #[test]
 fn a_file_that_copilot_cli_creates_alerts_the_other_session() {
     let input = json!({ "path": "FILE", "file_text": "a fig" });
-    is_alerted(&COPILOT_WRITING, "create", input);
+    is_alerted(&COPILOT_WRITING, "create", &input);
 }

@@ -182,7 +182,7 @@ async fn approves(groups: Option<[PathBuf; 2]>) -> bool {
     allowed
 }
 
-/// Where no group can be made, only the refusal is tested here; server/src/http/request/desktop_unit.rs tests the rest.
+/// Where the test cannot make groups, it proves only the refusal. The unit tests of `desktop_unit.rs` prove the rest.
 #[tokio::test]
 async fn only_the_unit_of_the_user_manager_may_approve_without_a_terminal() {
     assert!(!approves(None).await, "a detached copy");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use hub_harness::{Client, Hub, each, until};
+use hub_harness::{Client, Hub, PATIENCE, each, until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -271,18 +271,20 @@ async fn a_program_is_killed_with_its_children_after_its_timeout_and_the_trace_s
     });
     let group: Vec<&str> = group.split_whitespace().collect();
     assert!(group.iter().all(|pid| runs(pid)), "{group:?}");
-    let failed = loop {
-        let trace = client.read(&format!("/notifications/{id}/trace")).await;
-        let steps = trace["steps"].as_array().expect("a list").clone();
-        let failed: Vec<Value> = { steps.into_iter() }
-            .filter(|it| it["state"] == "failed")
-            .collect();
-        if !failed.is_empty() {
-            break failed;
+    let failures = async {
+        loop {
+            let trace = client.read(&format!("/notifications/{id}/trace")).await;
+            let steps = trace["steps"].as_array().expect("a list").iter();
+            let failed = steps.filter(|it| it["state"] == "failed");
+            let failed: Vec<Value> = failed.cloned().collect();
+            if !failed.is_empty() {
+                return json!(failed);
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
     };
-    let failed = json!(failed);
+    let failed = tokio::time::timeout(PATIENCE, failures);
+    let failed = failed.await.expect("the failure is recorded");
     assert_eq!(each(&failed, "by"), json!(["rule 'r'"]));
     assert_eq!(each(&failed, "why"), json!(["killed after 2 s"]));
     assert!(hub.log().contains("it waits"), "{}", hub.log());

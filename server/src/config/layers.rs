@@ -66,7 +66,7 @@ impl Layers {
         if table.contains_key(RULES) {
             // The text has the lines of its rules, which the table no longer has.
             let rules = rule::parse(text);
-            rules.map_err(|reason| bad(source, reason))?;
+            rules.map_err(|reason| bad(source, &reason))?;
         }
         for (key, value) in flatten(table) {
             self.set(&key, value, source)?;
@@ -144,7 +144,7 @@ impl Layers {
             }
         }
         root.try_into::<Config>()
-            .map_err(|error| bad(source, format!("{changed}: {}", error.message())))
+            .map_err(|error| bad(source, &format!("{changed}: {}", error.message())))
     }
 
     /// Returns the source of a setting's value.
@@ -227,11 +227,11 @@ fn parse_toml(text: &str, source: &SettingSource) -> Result<Table, ConfigError> 
         // The parser's own text shows the line, which may contain a secret.
         let before = error.span().map_or("", |span| &text[..span.start]);
         let line = before.lines().count().max(1);
-        bad(source, format!("line {line}: {}", error.message()))
+        bad(source, &format!("line {line}: {}", error.message()))
     })
 }
 
-fn bad(source: &SettingSource, reason: String) -> ConfigError {
+fn bad(source: &SettingSource, reason: &str) -> ConfigError {
     ConfigError::BadValue {
         origin: source.clone(),
         reason: reason.replace('\n', " "),

@@ -52,7 +52,7 @@ async fn a_rule_passes_on_what_the_filter_excludes_once_and_to_no_other_forward(
 }
 
 #[tokio::test]
-async fn what_a_rule_passes_on_waits_for_a_target_that_is_down_also_over_restarts() {
+async fn a_rule_that_passes_on_waits_for_a_target_that_is_down_also_over_restarts() {
     let mut it = with_rules("", DEPLOYS);
     let port = it.ntfy.port();
     drop(std::mem::replace(&mut it.ntfy, Ntfy::start()));

@@ -30,7 +30,7 @@ fn is_unit(groups: &str, uid: u32) -> bool {
     let place = managed(groups, uid).and_then(|it| it.strip_suffix(UNIT));
     let slices = place.map(|it| it.split_terminator('/'));
     let has_slash = place.is_some_and(|it| it.is_empty() || it.ends_with('/'));
-    has_slash && slices.is_some_and(|mut all| all.all(|it| it.ends_with(".slice")))
+    has_slash && slices.is_some_and(|mut all| all.all(|it| it.strip_suffix(".slice").is_some()))
 }
 
 /// Whether `/proc/PID/cgroup` shows the user manager itself.
