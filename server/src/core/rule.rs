@@ -7,10 +7,12 @@ use regex::Regex;
 
 use super::record::RuleAction;
 
+mod invalid;
 mod settings;
 mod template;
 
-pub use settings::{InvalidRule, parse};
+pub use invalid::InvalidRule;
+pub use settings::parse;
 pub use template::{Facts, Template, shortened};
 
 /// The bytes of a text that a regular expression sees. The fold matches while other commands wait, so this bounds the
