@@ -233,7 +233,7 @@ fn argument(payload: &Map<String, Value>) -> Option<&str> {
 }
 
 /// The tools that edit a file, by the names that agents give them, and the parameter that names the file.
-const EDITORS: [(&str, &str); 11] = [
+const EDITORS: [(&str, &str); 18] = [
     // Claude Code
     ("Edit", "file_path"),
     ("Write", "file_path"),
@@ -247,24 +247,37 @@ const EDITORS: [(&str, &str); 11] = [
     // Kimi Code
     ("WriteFile", "path"),
     ("StrReplaceFile", "path"),
-    // Codex CLI: a patch of several files
-    (PATCH, "command"),
+    // OpenCode 1; OpenCode 2, Pi and Copilot CLI
+    ("edit", "filePath"),
+    ("write", "filePath"),
+    ("edit", "path"),
+    ("write", "path"),
+    ("create", "path"),
+    // Codex CLI, OpenCode 1 and 2: a patch of several files
+    ("apply_patch", "command"),
+    ("apply_patch", PATCH),
+    ("patch", PATCH),
 ];
 
-/// The tool of Codex CLI that applies a patch.
-const PATCH: &str = "apply_patch";
+/// The parameter of `OpenCode`'s tools that contains a patch.
+const PATCH: &str = "patchText";
 
 /// The files that a successful tool call has edited; empty if the tool edits none.
 fn edited(payload: &Map<String, Value>) -> Vec<String> {
-    let tool = text(payload, "tool_name");
-    let Some((_, field)) = EDITORS.iter().find(|(name, _)| *name == tool) else {
+    let input = payload.get("tool_input");
+    input.map_or_else(Vec::new, |input| {
+        edited_by(text(payload, "tool_name"), input)
+    })
+}
+
+/// The files that a successful call of this tool with this input has edited.
+fn edited_by(tool: &str, input: &Value) -> Vec<String> {
+    let own = EDITORS.iter().filter(|(name, _)| *name == tool);
+    let mut given = own.filter_map(|(_, field)| Some((*field, input.get(field)?.as_str()?)));
+    let Some((field, input)) = given.next() else {
         return Vec::new();
     };
-    let input = payload.get("tool_input").and_then(|it| it.get(field));
-    let Some(input) = input.and_then(Value::as_str) else {
-        return Vec::new();
-    };
-    if tool != PATCH {
+    if !matches!(field, PATCH | "command") {
         return vec![input.to_owned()];
     }
     let heads = ["*** Update File: ", "*** Add File: ", "*** Move to: "];

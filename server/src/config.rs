@@ -126,9 +126,10 @@ impl Config {
     /// Loads the defaults, then overrides them by the file, the environment and the flags.
     pub fn load(args: &ConfigArgs, env: Env) -> Result<Self, ConfigError> {
         let mut layers = Layers::defaults()?;
+        let mut text = String::new();
         if let Some(path) = file(args, env) {
             let source = SettingSource::File(path.clone());
-            let text = std::fs::read_to_string(&path)
+            text = std::fs::read_to_string(&path)
                 .map_err(|source| ConfigError::Unreadable { path, source })?;
             layers.file(&text, &source)?;
         }
@@ -138,11 +139,11 @@ impl Config {
             }
         }
         flags(&mut layers, args)?;
-        let mut config = layers.parse(&SettingSource::Default)?;
+        let mut config = layers.parse("settings", &SettingSource::Default)?;
         if config.state_dir.as_os_str().is_empty() {
             config.state_dir = state_home(env)?.join("hub");
         }
-        config.check_forwards(&layers)?;
+        config.check_forwards(&layers, &text)?;
         config.layers = layers;
         Ok(config)
     }
@@ -153,11 +154,16 @@ impl Config {
     }
 
     /// Checks that the rules name forwards that exist. Both may come from different sources, so this follows at the end.
-    fn check_forwards(&self, layers: &Layers) -> Result<(), ConfigError> {
+    /// `text` is the configuration file's.
+    fn check_forwards(&self, layers: &Layers, text: &str) -> Result<(), ConfigError> {
+        let origin = layers.source("on").clone();
         let checked = self.on.check_forwards(&self.forwards());
         checked.map_err(|error| ConfigError::BadValue {
-            origin: layers.source("on").clone(),
-            reason: error.to_string(),
+            reason: match origin {
+                SettingSource::File(_) => error.in_file(text),
+                _ => error.to_string(),
+            },
+            origin,
         })
     }
 

@@ -90,6 +90,16 @@ impl Program {
         Self(command(hub, bus).spawn().expect("hub-desktop starts"))
     }
 
+    /// Starts `hub-desktop` as the last argument of another command, which ends with it.
+    pub(crate) fn under(mut command: Command, hub: &Hub, bus: &Bus) -> Self {
+        let own = self::command(hub, bus);
+        let set = own
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?)));
+        command.env_clear().envs(set).arg(own.get_program());
+        Self(command.spawn().expect("it starts"))
+    }
+
     /// Sends SIGTERM, and waits for the end.
     pub(crate) fn end(&mut self) {
         self.signal(Signal::TERM);

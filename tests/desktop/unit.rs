@@ -1,8 +1,14 @@
 //! The unit of the systemd user manager.
 
-use std::process::Command;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use hub_harness::Hub;
+use hub_harness::{Hub, until};
+use serde_json::json;
+
+use crate::desktop::{Desktop, Program};
+use crate::shown::asks_permission;
 
 /// Runs `hub-desktop` with `option`, with a `systemctl` that records its arguments; returns them.
 fn run(hub: &Hub, option: &str) -> String {
@@ -79,4 +85,122 @@ async fn the_unit_is_installed_for_this_hub_and_removed_without_a_trace() {
         "--user disable --quiet --now hub-desktop.service\n--user daemon-reload\n"
     );
     assert!(!unit.exists());
+}
+
+/// A place in the kernel's groups like that of a user manager of this user; removed when dropped.
+struct Manager(PathBuf);
+
+impl Manager {
+    /// `None` if no group can be made here, or if the manager exists.
+    fn new() -> Option<Self> {
+        let mounts = fs::read_to_string("/proc/self/mounts").expect("Linux");
+        let unified = mounts.lines().find(|it| it.contains(" cgroup2 "))?;
+        let uid = rustix::process::geteuid();
+        let group = format!("user.slice/user-{uid}.slice/user@{uid}.service");
+        let group = Path::new(unified.split(' ').nth(1)?).join(group);
+        if group.exists() {
+            return None;
+        }
+        let groups = [
+            "init.scope",
+            "app.slice/hub-desktop.service",
+            "app.slice/other.service",
+        ];
+        for it in groups {
+            fs::create_dir_all(group.join(it)).ok()?;
+        }
+        Some(Self(group))
+    }
+}
+
+impl Drop for Manager {
+    fn drop(&mut self) {
+        let below = [
+            "init.scope",
+            "app.slice/hub-desktop.service",
+            "app.slice/other.service",
+            "app.slice",
+            "",
+        ];
+        for it in below {
+            let group = self.0.join(it);
+            // A group is busy until its last process was reaped.
+            until("the group is empty", || fs::remove_dir(&group).ok());
+        }
+        for group in self.0.ancestors().skip(1).take(2) {
+            let _ = fs::remove_dir(group);
+        }
+    }
+}
+
+/// Starts `hub-desktop` detached, below a process that is named as systemd is; in these groups, if there are any.
+fn detached(desktop: &Desktop, groups: Option<[PathBuf; 2]>) -> Program {
+    let systemd = desktop.hub.scratch().join("systemd");
+    let copied = Command::new("install")
+        .arg("/bin/sh")
+        .arg(&systemd)
+        .status();
+    assert!(copied.expect("coreutils").success());
+    let enter = |group: &PathBuf| format!("echo $$ >{}/cgroup.procs;", group.display());
+    let [manager, unit] = groups.map_or_else(Default::default, |it| it.each_ref().map(enter));
+    let script = format!(
+        "{manager} sh -c '{unit} exec setsid setpriv --pdeathsig KILL \"$0\"' \"$0\" & wait"
+    );
+    let mut command = Command::new(systemd);
+    command.args(["-c", &script]).stdin(Stdio::null());
+    Program::under(command, &desktop.hub, &desktop.bus)
+}
+
+/// Presses Approve, while an agent runs that is older than this `hub-desktop`; returns whether the agent was allowed.
+async fn approves(groups: Option<[PathBuf; 2]>) -> bool {
+    let mut agent = Command::new("sleep").arg("600").spawn().expect("coreutils");
+    let mut desktop = Desktop::new().await;
+    let stat = fs::read_to_string(format!("/proc/{}/stat", agent.id())).expect("it runs");
+    let started: u64 = stat
+        .split(' ')
+        .nth(21)
+        .and_then(|it| it.parse().ok())
+        .expect("its start");
+    let process = json!({ "process": { "pid": agent.id(), "started": started } });
+    desktop.client.register("login", process).await;
+    desktop.program.end();
+    desktop.program = detached(&desktop, groups);
+    let mut asker = asks_permission(&desktop.client, "make test");
+    let note = desktop.daemon.one().await;
+    desktop.daemon.press(&note, "Approve").await;
+    let refused = desktop.daemon.until("the answer is refused", |it| {
+        it.notes
+            .iter()
+            .any(|it| it.body.contains("Not answered with Approve"))
+    });
+    let allowed = tokio::select! {
+        told = &mut asker => told.expect("a reply")["hookSpecificOutput"]["decision"]["behavior"] == "allow",
+        _ = refused => false,
+    };
+    asker.abort();
+    agent.kill().and_then(|()| agent.wait()).expect("it runs");
+    allowed
+}
+
+/// Where the test cannot make groups, it proves only the refusal. The unit tests of `desktop_unit.rs` prove the rest.
+#[tokio::test]
+async fn only_the_unit_of_the_user_manager_may_approve_without_a_terminal() {
+    assert!(!approves(None).await, "a detached copy");
+    let Some(manager) = Manager::new() else {
+        eprintln!("no group can be made here");
+        return;
+    };
+    let group = |name: &str| manager.0.join(name);
+    let scope = group("init.scope");
+    let unit = group("app.slice/hub-desktop.service");
+    let other = group("app.slice/other.service");
+    assert!(
+        approves(Some([scope.clone(), unit.clone()])).await,
+        "the unit"
+    );
+    assert!(
+        !approves(Some([scope, other.clone()])).await,
+        "another unit"
+    );
+    assert!(!approves(Some([other, unit])).await, "another parent");
 }

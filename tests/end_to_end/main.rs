@@ -16,6 +16,7 @@ mod place;
 mod projects;
 mod reset;
 mod rewake;
+mod rules;
 mod run;
 mod sandbox;
 mod sessions;

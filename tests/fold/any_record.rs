@@ -147,6 +147,11 @@ fn about_rules() -> impl Strategy<Value = Record> {
             firing,
             notification
         }),
+        (id(), prop::option::of(id())).prop_map(|(firing, notification)| RuleNote::Failed {
+            firing,
+            notification,
+            why: "killed after 60 s".into()
+        }),
         (id(), id(), prop::option::of(id())).prop_map(|(firing, notification, made)| {
             RuleNote::Escalated {
                 firing,

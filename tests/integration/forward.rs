@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 mod buttons;
+mod by_rule;
 mod settings;
 mod tls;
 

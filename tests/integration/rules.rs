@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
-use hub_harness::{Client, Hub, each, until};
+use hub_harness::{Client, Hub, PATIENCE, each, until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -52,6 +53,12 @@ async fn from_hub(client: &Client, count: usize) -> Value {
         }
     }
     found.into()
+}
+
+/// Whether a process runs. A killed one stays as a zombie until init has reaped it.
+fn runs(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|it| !it.contains(") Z "))
 }
 
 fn file(dir: &TempDir, name: &str) -> String {
@@ -249,11 +256,80 @@ async fn a_failed_program_is_logged_with_its_last_line_and_its_children_end_with
     until("the failures are logged", is_logged);
     assert!(!hub.log().contains("said=\"one"), "{}", hub.log());
     let child = file(&dir, "child");
-    // A killed process stays as a zombie until init has reaped it.
-    let state = || fs::read_to_string(format!("/proc/{}/stat", child.trim())).unwrap_or_default();
     until("the child has ended", || {
-        (state().is_empty() || state().contains(") Z ")).then_some(())
+        (!runs(child.trim())).then_some(())
     });
+}
+
+#[tokio::test]
+async fn a_program_is_killed_with_its_children_after_its_timeout_and_the_trace_says_so() {
+    let rule = "[[on]]\nname = 'r'\ntype = ['error']\ntimeout = '2s'\nrun = ['sh', '-c', 'sleep 1000 & echo $$ $! > DIR/part; mv DIR/part DIR/group; echo it waits; wait']\n[[on]]\nname = 'quick'\ntype = ['error']\ntimeout = '2s'\nrun = ['true']\n";
+    let (hub, client, dir) = hub_with_rules(rule);
+    let id = send(&client, "ci", "error", "x").await;
+    let group = until("the program runs", || {
+        Some(file(&dir, "group")).filter(|it| !it.is_empty())
+    });
+    let group: Vec<&str> = group.split_whitespace().collect();
+    assert!(group.iter().all(|pid| runs(pid)), "{group:?}");
+    let failures = async {
+        loop {
+            let trace = client.read(&format!("/notifications/{id}/trace")).await;
+            let steps = trace["steps"].as_array().expect("a list").iter();
+            let failed = steps.filter(|it| it["state"] == "failed");
+            let failed: Vec<Value> = failed.cloned().collect();
+            if !failed.is_empty() {
+                return json!(failed);
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let failed = tokio::time::timeout(PATIENCE, failures);
+    let failed = failed.await.expect("the failure is recorded");
+    assert_eq!(each(&failed, "by"), json!(["rule 'r'"]));
+    assert_eq!(each(&failed, "why"), json!(["killed after 2 s"]));
+    assert!(hub.log().contains("it waits"), "{}", hub.log());
+    until("the group has ended", || {
+        (!group.iter().any(|pid| runs(pid))).then_some(())
+    });
+}
+
+#[test]
+fn a_bad_rule_is_refused_with_its_file_line_name_key_and_what_is_allowed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("bad.toml");
+    let rows = [
+        (
+            "[[on]]\nname = 'a'\nfrom = ['x']\nmute = true\n\n[[on]]\n# of the linter\nname = 'b'\nfrom = 'lint'\n",
+            "line 9: [[on]] 'b': from: invalid type: string \"lint\", expected a list, such as [\"a\", \"b\"]",
+        ),
+        (
+            "workers = 2\n[[on]]\nfrom = ['x']\n",
+            "line 2: [[on]] number 1: name: this key is missing",
+        ),
+        (
+            "[[on]]\nname = 'a'\nfrom = ['x']\n[on.notify]\nto = 'a'\n",
+            "line 4: [[on]] 'a': notify.msg: this key is missing",
+        ),
+        (
+            "[[on]]\nname = 'a'\nstate = ['bored']\nfor = '1m'\nrun = ['x']\n",
+            "line 1: [[on]] 'a': phase: unknown phase 'bored' (expected one of: needs_you, blocked, your_turn, working, done, gone)",
+        ),
+        (
+            "[on]\nname = 'a'\n",
+            "on: begin each rule with a line [[on]], in two brackets",
+        ),
+        (
+            "on = 3\n",
+            "on: begin each rule with a line [[on]], in two brackets",
+        ),
+    ];
+    for (text, expected) in rows {
+        fs::write(&path, text).expect("a file");
+        let hub = Hub::builder().memory().arg("--config").arg(&path);
+        let error = hub.try_start().expect_err(text).stderr;
+        let expected = format!("{}: {expected}\n", path.display());
+        assert!(error.ends_with(&expected), "{error} instead of {expected}");
+    }
 }
 
 /// A rule whose programs note their start and run until the file `go` exists.
@@ -423,18 +499,23 @@ async fn a_bad_rule_is_refused_at_the_start_and_in_a_dry_run_with_its_key_and_th
     let valid = "name = 'n'\nfrom = ['x']\nmute = true\n";
     #[rustfmt::skip]
     let rows = [
-        ("from = ['x']\nmute = true\n".to_owned(), "number 1", "missing field `name`"),
+        ("from = ['x']\nmute = true\n".to_owned(), "number 1", "name: this key is missing"),
         ("name = \"a\\nb\"\nfrom = ['x']\nmute = true\n".to_owned(), "'a b'", "name: use 1 to 64 letters"),
         (format!("{valid}[[on]]\n{valid}"), "'n'", "name: two rules have it"),
-        (format!("{valid}typ = ['error']\n"), "'n'", "unknown field `typ`, expected one of `name`, `type`"),
+        (format!("{valid}typ = ['error']\n"), "'n'", "typ: unknown key, expected one of `name`, `type`"),
         (format!("{valid}type = ['eror']\n"), "'n'", "type: unknown type 'eror' (expected one of: complete"),
-        (format!("{valid}type = 'error'\n"), "'n'", "type"),
+        (format!("{valid}type = 'error'\n"), "'n'", "type: invalid type: string \"error\", expected a list, such as ["),
         (format!("{valid}text = '(a'\n"), "'n'", "text: not a regular expression: unclosed group"),
         (format!("{valid}text = '(x{{1000}}){{1000}}'\n"), "'n'", "text: the expression is too large"),
         (format!("{valid}cooldown = '5 parsecs'\n"), "'n'", "cooldown: invalid duration '5 parsecs': use 90s"),
         (format!("{valid}escalate = '400d'\n"), "'n'", "escalate: invalid duration '400d'"),
         (format!("{valid}run = []\n"), "'n'", "run: name a program"),
-        (format!("{valid}run = 'ls'\n"), "'n'", "expected a sequence"),
+        (format!("{valid}run = 'ls'\n"), "'n'", "run: invalid type: string \"ls\", expected a list"),
+        (format!("{valid}timeout = '5s'\n"), "'n'", "timeout: it limits the program of run"),
+        (format!("{valid}run = ['ls']\ntimeout = '2h'\n"), "'n'", "timeout: use 1s to 1h"),
+        (format!("{valid}run = ['ls']\ntimeout = '0s'\n"), "'n'", "timeout: use 1s to 1h"),
+        (format!("{valid}notify = {{ msg = 'x' }}\n"), "'n'", "notify.to: this key is missing"),
+        (format!("{valid}notify = {{ to = 'a', msg = 'x', text = 'y' }}\n"), "'n'", "notify.text: unknown key, expected one of `to`, `type`"),
         (format!("{valid}forward = 'phone'\n"), "'n'", "forward: there is no [[forward]] with the name 'phone'"),
         (format!("{valid}notify = {{ to = 'a b', msg = 'x' }}\n"), "'n'", "notify.to: invalid name"),
         (format!("{valid}notify = {{ to = 'a', msg = '{{sender}}' }}\n"), "'n'", "notify.msg: unknown placeholder '{sender}' (use {from}"),
@@ -459,8 +540,9 @@ async fn a_bad_rule_is_refused_at_the_start_and_in_a_dry_run_with_its_key_and_th
             .arg(&path)
             .try_start()
             .expect_err(&text);
-        let named = error.stderr.contains(&format!("[[on]] {label}: "))
-            && error.stderr.contains("bad.toml: ");
+        let named = error.stderr.contains(&format!(": [[on]] {label}: "))
+            && error.stderr.contains("bad.toml: line ")
+            && !error.stderr.contains("in `");
         assert!(
             named && error.stderr.contains(reason),
             "{text}{}",

@@ -191,3 +191,74 @@ async fn an_edit_that_concerns_nobody_writes_nothing_and_a_restart_repeats_no_al
         "never twice: {all}"
     );
 }
+
+/// A payload that the real agent sent, with the project's directory in place of the recorded one.
+fn recorded(repository: &Repository, agent: &str, name: &str) -> Value {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/hooks");
+    let text = std::fs::read_to_string(root.join(agent).join(format!("{name}.json")));
+    let main = repository.path("main").display().to_string();
+    let text = text.expect("a fixture").replace("/src/project", &main);
+    serde_json::from_str(&text).expect("JSON")
+}
+
+#[tokio::test]
+async fn recorded_edits_of_opencode_pi_and_copilot_alert_both_sessions() {
+    for (agent, name, event) in [
+        ("opencode", "tool.execute.after.1", ""),
+        ("opencode", "tool.execute.after.2", ""),
+        ("pi", "tool.execute.after", ""),
+        ("copilot", "postToolUse", "postToolUse"),
+    ] {
+        let (repository, (_hub, client)) = (Repository::new(), memory_hub());
+        repository.edit(&client, "w1", "main/a.txt").await;
+        let mut payload = recorded(&repository, agent, name);
+        if !event.is_empty() {
+            // `hubctl hook copilot --event postToolUse` adds it.
+            payload["hookEventName"] = json!(event);
+        }
+        let path = format!("/hooks/{agent}");
+        client.post_json(&path, &payload).await;
+        let told = until_alerts(&client, 2).await;
+        let text = told.to_string();
+        assert!(
+            text.contains("session w1 also edited a.txt just now"),
+            "{agent} {name}: {text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn reads_failures_and_other_shapes_of_these_agents_alert_nobody() {
+    let (repository, (_hub, client)) = (Repository::new(), memory_hub());
+    repository.edit(&client, "w1", "main/a.txt").await;
+    let file = repository.path("main/a.txt");
+    let opencode = |tool: &str, input: Value| json!({ "hook_event_name": "tool.execute.after", "session_id": "w2", "tool_name": tool, "tool_input": input });
+    let copilot = |tool: &str, args: Value, result: &str| json!({ "hookEventName": "postToolUse", "sessionId": "w3", "toolName": tool, "toolArgs": args, "toolResult": { "resultType": result } });
+    for (agent, payload) in [
+        ("opencode", opencode("read", json!({ "filePath": file }))),
+        ("opencode", opencode("write", json!({ "filePath": 1 }))),
+        ("pi", opencode("write", json!("x"))),
+        (
+            "copilot",
+            copilot("view", json!({ "path": file }), "success"),
+        ),
+        (
+            "copilot",
+            copilot("edit", json!({ "path": file }), "failure"),
+        ),
+        ("copilot", copilot("edit", json!("{"), "success")),
+    ] {
+        client.post_json(&format!("/hooks/{agent}"), &payload).await;
+    }
+    let all = settle(&repository, &client, 0).await;
+    assert_eq!(receivers(&all), ["x1", "x2"], "{all}");
+    // The arguments may be a text with JSON, and a patch names several files.
+    let args = json!({ "path": file }).to_string();
+    let edit = copilot("edit", json!(args), "success");
+    client.post_json("/hooks/copilot", &edit).await;
+    until_alerts(&client, 4).await;
+    let patch = format!("*** Add File: other\n*** Update File: {}", file.display());
+    let patch = opencode("patch", json!({ "patchText": patch }));
+    client.post_json("/hooks/opencode", &patch).await;
+    until_alerts(&client, 6).await;
+}

@@ -35,6 +35,7 @@ const STEP_TEXTS = {
   taken: () => 'The agent took the answer',
   fired: ({ by }) => `Fired ${by ?? 'a rule'}`,
   started: ({ by }) => `Started the program of ${by ?? 'a rule'}`,
+  failed: ({ by }) => `The program of ${by ?? 'a rule'} failed`,
   escalated: ({ by }) => `Escalated to the person by ${by ?? 'a rule'}`,
   seen: () => 'Marked as read',
   unseen: () => 'Marked as unread',

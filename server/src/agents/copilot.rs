@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    HookReply, InvalidSessionId, ParsedHook, flag, hook, prompted, session, stopped, text,
+    HookReply, InvalidSessionId, ParsedHook, edited_by, flag, hook, prompted, session, stopped,
+    text,
 };
 use crate::core::command::AgentEvent;
 
@@ -17,6 +18,10 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
     Ok(ParsedHook {
         accepts_context: matches!(name, "userPromptSubmitted" | "postToolUse") || is_first_stop,
         happened: happened(name, payload),
+        edited: match name {
+            "postToolUse" => edited(payload),
+            _ => Vec::new(),
+        },
         ..hook(payload, id, name)
     })
 }
@@ -36,6 +41,18 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
         "userPromptSubmitted" => prompted(text(payload, "prompt")),
         "postToolUse" => AgentEvent::Worked,
         _ => AgentEvent::Seen,
+    }
+}
+
+/// The files that a successful tool call has edited. The arguments are an object, or its JSON as a text.
+fn edited(payload: &Map<String, Value>) -> Vec<String> {
+    let result = payload.get("toolResult").and_then(Value::as_object);
+    let result = result.map_or("", |it| text(it, "resultType"));
+    let given = payload.get("toolArgs").cloned().unwrap_or_default();
+    let parsed = given.as_str().and_then(|it| serde_json::from_str(it).ok());
+    match result {
+        "failure" | "rejected" | "denied" => Vec::new(),
+        _ => edited_by(text(payload, "toolName"), &parsed.unwrap_or(given)),
     }
 }
 

@@ -3,7 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{HookReply, InvalidSessionId, ParsedHook, claude, hook, session, stopped, text};
+use super::{
+    HookReply, InvalidSessionId, ParsedHook, claude, edited, hook, session, stopped, text,
+};
 use crate::core::command::AgentEvent;
 
 pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
@@ -14,6 +16,7 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
     Ok(ParsedHook {
         accepts_context: matches!(name, "chat.message" | "tool.execute.after"),
         happened: happened(name, payload, properties),
+        edited: edited(payload),
         ..hook(payload, session(payload, "session_id")?, name)
     })
 }

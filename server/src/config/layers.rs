@@ -8,9 +8,13 @@ use std::path::PathBuf;
 use toml::{Table, Value};
 
 use super::{Config, ConfigError, forward};
+use crate::core::rule;
 
 /// The setting whose values are tables, and may be secret.
 const FORWARD: &str = "forward";
+
+/// The setting whose values are rules.
+const RULES: &str = "on";
 
 /// The settings as a configuration file: each with its default and a comment.
 pub const DEFAULTS: &str = include_str!("default.toml");
@@ -58,6 +62,11 @@ impl Layers {
         let table = parse_toml(text, source)?;
         if let Some(forward) = table.get(FORWARD) {
             check_forward(forward, source)?;
+        }
+        if table.contains_key(RULES) {
+            // The text has the lines of its rules, which the table no longer has.
+            let rules = rule::parse(text);
+            rules.map_err(|reason| bad(source, &reason))?;
         }
         for (key, value) in flatten(table) {
             self.set(&key, value, source)?;
@@ -109,11 +118,15 @@ impl Layers {
         };
         *slot = (value, source.clone());
         // Parse after each setting, so that an error names the source that caused it.
-        self.parse(source).map(drop)
+        self.parse(key, source).map(drop)
     }
 
-    /// The settings, deserialized. Errors name `source`.
-    pub(super) fn parse(&self, source: &SettingSource) -> Result<Config, ConfigError> {
+    /// The settings, deserialized. Errors name `source` and the setting `changed`.
+    pub(super) fn parse(
+        &self,
+        changed: &str,
+        source: &SettingSource,
+    ) -> Result<Config, ConfigError> {
         let mut root = Table::new();
         for (key, (value, _)) in &self.values {
             match key.split_once('.') {
@@ -131,7 +144,7 @@ impl Layers {
             }
         }
         root.try_into::<Config>()
-            .map_err(|error| bad(source, &error))
+            .map_err(|error| bad(source, &format!("{changed}: {}", error.message())))
     }
 
     /// Returns the source of a setting's value.
@@ -211,21 +224,16 @@ fn check_forward(forward: &Value, source: &SettingSource) -> Result<(), ConfigEr
 
 fn parse_toml(text: &str, source: &SettingSource) -> Result<Table, ConfigError> {
     text.parse::<Table>().map_err(|error| {
-        if !text.contains(FORWARD) {
-            return bad(source, &error);
-        }
         // The parser's own text shows the line, which may contain a secret.
         let before = error.span().map_or("", |span| &text[..span.start]);
         let line = before.lines().count().max(1);
-        let reason = format!("line {line}: {}", error.message());
-        let origin = source.clone();
-        ConfigError::BadValue { origin, reason }
+        bad(source, &format!("line {line}: {}", error.message()))
     })
 }
 
-fn bad(source: &SettingSource, error: &toml::de::Error) -> ConfigError {
+fn bad(source: &SettingSource, reason: &str) -> ConfigError {
     ConfigError::BadValue {
         origin: source.clone(),
-        reason: error.to_string().trim_end().replace('\n', " "),
+        reason: reason.replace('\n', " "),
     }
 }

@@ -1,14 +1,18 @@
 //! Rules: the `[[on]]` tables of the configuration, as the fold and the bridges use them. Matching is pure.
 
+use std::time::Duration;
+
 use hub_protocol::{InboxName, Kind, PhaseName, Priority, ProjectName};
 use regex::Regex;
 
 use super::record::RuleAction;
 
+mod invalid;
 mod settings;
 mod template;
 
-pub use settings::{InvalidRule, parse};
+pub use invalid::InvalidRule;
+pub use settings::parse;
 pub use template::{Facts, Template, shortened};
 
 /// The bytes of a text that a regular expression sees. The fold matches while other commands wait, so this bounds the
@@ -58,8 +62,8 @@ pub struct Actions {
     pub notify: Option<NotifyAction>,
     /// The name of a forward.
     pub forward: Option<String>,
-    /// A program and its arguments.
-    pub run: Option<Vec<String>>,
+    /// A program with its arguments, and how long it may run.
+    pub run: Option<(Vec<String>, Duration)>,
     /// The time in milliseconds after which the person is notified, unless the notification is settled by then.
     pub escalate_ms: Option<i64>,
     /// Whether the notification wakes no reader.

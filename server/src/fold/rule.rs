@@ -109,6 +109,19 @@ impl State {
                 };
                 Ok(vec![noted(&run.rule, started, now)])
             }
+            RuleCommand::Fail {
+                rule,
+                firing,
+                notification,
+                why,
+            } => {
+                let failed = RuleNote::Failed {
+                    firing: *firing,
+                    notification: *notification,
+                    why: why.clone(),
+                };
+                Ok(vec![noted(rule, failed, now)])
+            }
         }
     }
 
@@ -171,6 +184,9 @@ impl Transaction<'_> {
             self.send(notify, &stored.project, &stored.facts(), data)
         });
         let escalate = rule.actions.escalate_ms.filter(|_| !is_quiet);
+        let forward = rule.actions.forward.clone().filter(|_| !is_quiet);
+        // The target gets a notification once, also if several rules pass it on.
+        let forward = forward.filter(|name| !self.passes_on(stored.id, name));
         let until = at.plus_millis(rule.cooldown_ms);
         let starts_cooldown = !is_quiet && rule.has_cooldown() && until > at;
         if starts_cooldown {
@@ -182,7 +198,7 @@ impl Transaction<'_> {
             session: stored.from.clone(),
             notification: Some(stored.id),
             stay: None,
-            forward: rule.actions.forward.clone().filter(|_| !is_quiet),
+            forward,
             actions,
             made,
             quiet_until: starts_cooldown.then_some(until),

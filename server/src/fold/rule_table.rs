@@ -156,15 +156,17 @@ impl RuleTable {
     }
 
     pub(super) fn noted(&mut self, it: &RuleNoted) {
-        match it.note {
+        match &it.note {
             RuleNote::Began => {
                 self.began.insert(it.rule.clone(), it.at);
                 if self.began.len() > MAX_NAMES {
                     forget_earliest(&mut self.began, |at| *at);
                 }
             }
-            RuleNote::Started { firing, .. } => drop(self.runs.remove(&firing)),
-            RuleNote::Escalated { firing, .. } => drop(self.escalations.remove(&firing)),
+            RuleNote::Started { firing, .. } => drop(self.runs.remove(firing)),
+            RuleNote::Escalated { firing, .. } => drop(self.escalations.remove(firing)),
+            // The program was started, so nothing is left to do.
+            RuleNote::Failed { .. } => {}
         }
     }
 

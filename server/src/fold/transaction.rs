@@ -92,6 +92,16 @@ impl<'a> Transaction<'a> {
         self.after.extend(records);
     }
 
+    /// Whether a rule of this command has passed a notification to a forward.
+    pub(super) fn passes_on(&self, id: Seq, forward: &str) -> bool {
+        self.after.iter().any(|it| match it {
+            Record::RuleFired(it) => {
+                it.notification == Some(id) && it.forward.as_deref() == Some(forward)
+            }
+            _ => false,
+        })
+    }
+
     /// Returns a notification that the hub makes by itself, in its own name or in a session's.
     pub(super) fn draft(&self, from: (&ProjectName, &InboxName), kind: Kind, msg: String) -> Draft {
         Draft::new(from, kind, msg, self.now, TTL_MS)

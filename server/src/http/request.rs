@@ -1,6 +1,8 @@
 //! What a handler reads from its request: parameters, body, and the kind of caller.
 
 pub(crate) mod caller;
+#[cfg(target_os = "linux")]
+mod desktop_unit;
 pub(crate) mod directory;
 pub(crate) mod params;
 pub(crate) mod payload;

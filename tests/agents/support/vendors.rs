@@ -129,6 +129,12 @@ pub(crate) const COPILOT: Vendor = Vendor {
     ready: "❯",
 };
 
+/// Copilot CLI, which writes files without asking.
+pub(crate) const COPILOT_WRITING: Vendor = Vendor {
+    headless: &["--allow-all-tools", "-p"],
+    ..COPILOT
+};
+
 pub(crate) const KIMI: Vendor = Vendor {
     agent: Agent::Kimi,
     package: "node_modules/@moonshot-ai/kimi-code",

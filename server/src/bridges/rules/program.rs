@@ -11,8 +11,6 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 
-/// How long a program may run.
-const LIMIT: Duration = Duration::from_secs(60);
 /// How long the hub reads what is left of the output after the end.
 const REST: Duration = Duration::from_millis(200);
 /// The end of the output that is kept, in bytes.
@@ -29,6 +27,8 @@ pub(super) struct Program {
     pub(super) json: String,
     /// Further environment variables.
     pub(super) variables: Vec<(&'static str, String)>,
+    /// How long it may run.
+    pub(super) limit: Duration,
 }
 
 /// Kills a process group when it is dropped.
@@ -41,27 +41,23 @@ impl Drop for Group {
 }
 
 impl Program {
-    /// Runs the program to its end, at most [`LIMIT`], and logs a failure with the last line of its output.
-    pub(super) async fn run(&self) {
+    /// Runs the program to its end or its time limit. Returns how it failed, and logs that with the last line of its output.
+    pub(super) async fn run(&self) -> Result<(), String> {
         let program = self.words[0].as_str();
-        match self.ended().await {
-            Ok((Some(status), _)) if status.success() => {}
-            Ok((Some(status), said)) => {
-                tracing::warn!(rule = self.rule, program, %status, said, "a rule's program failed");
-            }
-            Ok((None, said)) => {
-                let seconds = LIMIT.as_secs();
-                tracing::warn!(
-                    rule = self.rule,
-                    program,
-                    said,
-                    "a rule's program was killed after {seconds} s"
-                );
-            }
-            Err(error) => {
-                tracing::warn!(rule = self.rule, program, %error, "a rule's program cannot be started");
-            }
-        }
+        let (why, said) = match self.ended().await {
+            Ok((Some(status), _)) if status.success() => return Ok(()),
+            Ok((Some(status), said)) => (status.to_string(), said),
+            Ok((None, said)) => (format!("killed after {} s", self.limit.as_secs()), said),
+            Err(error) => (format!("cannot be started: {error}"), String::new()),
+        };
+        tracing::warn!(
+            rule = self.rule,
+            program,
+            why,
+            said,
+            "a rule's program failed"
+        );
+        Err(why)
     }
 
     /// Returns how the program ended, `None` after the time limit, and the last line of its output.
@@ -82,7 +78,7 @@ impl Program {
             status = child.wait() => Some(status?),
             () = feed => None,
             () = keep_last(&mut output, &mut last, true) => None,
-            () = tokio::time::sleep(LIMIT) => None,
+            () = tokio::time::sleep(self.limit) => None,
         };
         drop(group);
         // A process that left the group may keep the output open.

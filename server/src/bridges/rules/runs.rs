@@ -35,10 +35,21 @@ pub(super) async fn start_all(hub: &Hub, shutdown: &CancellationToken) {
             let start = Command::Rule(RuleCommand::Start(firing));
             if hub.submit(start).await.is_err() {
                 tokio::time::sleep(RETRY).await;
-            } else if let Some(program) = program(hub, firing).await {
+            } else if let Some((program, notification)) = program(hub, firing).await {
+                let hub = hub.clone();
                 programs.spawn(async move {
-                    program.run().await;
+                    let ended = program.run().await;
                     drop(slot);
+                    if let Err(why) = ended {
+                        let fail = RuleCommand::Fail {
+                            rule: program.rule,
+                            firing,
+                            notification,
+                            why,
+                        };
+                        // The hub's log has the failure too, if this cannot be recorded.
+                        let _ = hub.submit(Command::Rule(fail)).await;
+                    }
                 });
             }
             while programs.try_join_next().is_some() {}
@@ -64,14 +75,14 @@ fn next(hub: &Hub) -> Option<Seq> {
     oldest.ok().flatten()
 }
 
-/// Returns the program of a firing; `None` if its rule no longer runs one, or the firing can no longer be read.
-async fn program(hub: &Hub, firing: Seq) -> Option<Program> {
+/// Returns the program of a firing, and the notification that it fired on; `None` if its rule no longer runs one, or the firing can no longer be read.
+async fn program(hub: &Hub, firing: Seq) -> Option<(Program, Option<Seq>)> {
     let event = stored::event(hub.log(), firing).await.ok()??;
     let Record::RuleFired(fired) = event.record()? else {
         return None;
     };
     let rule = hub.rule_set().get(&fired.rule);
-    let Some(words) = rule.and_then(|it| it.actions.run.clone()) else {
+    let Some((words, limit)) = rule.and_then(|it| it.actions.run.clone()) else {
         tracing::warn!(
             rule = fired.rule,
             "a firing's rule no longer runs a program"
@@ -82,12 +93,14 @@ async fn program(hub: &Hub, firing: Seq) -> Option<Program> {
         Some(id) => of_notification(hub, id).await?,
         None => of_session(fired),
     };
-    Some(Program {
+    let program = Program {
         rule: fired.rule.clone(),
         words,
         json,
         variables,
-    })
+        limit,
+    };
+    Some((program, fired.notification))
 }
 
 type Input = (String, Vec<(&'static str, String)>);

@@ -23,4 +23,15 @@ pub enum RuleCommand {
     },
     /// The hub is about to start the program of this firing.
     Start(Seq),
+    /// The program of a firing has failed.
+    Fail {
+        /// The name of the rule.
+        rule: String,
+        /// The record of the firing.
+        firing: Seq,
+        /// The notification that it fired on.
+        notification: Option<Seq>,
+        /// How it ended, for people.
+        why: String,
+    },
 }

@@ -91,6 +91,16 @@ pub enum RuleNote {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         notification: Option<Seq>,
     },
+    /// The program of a firing was killed after its time limit, ended with an error, or could not be started.
+    Failed {
+        /// The record of the firing.
+        firing: Seq,
+        /// The notification that it fired on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        notification: Option<Seq>,
+        /// How it ended, for people.
+        why: String,
+    },
     /// The time of an escalation is over.
     Escalated {
         /// The record of the firing.

@@ -1,10 +1,13 @@
-//! The `[[on]]` tables: how they are written, and their errors, each of which names the rule, the key and the fix.
+//! The `[[on]]` tables: how they are written, and what is wrong with one, with its key and the fix.
+
+use std::time::Duration;
 
 use hub_protocol::{InboxName, Kind, PhaseName, Priority};
 use regex::RegexBuilder;
 use serde::Deserialize;
 use toml::Table;
 
+use super::invalid::{InvalidRule, one_line, wrong_key};
 use super::{Actions, Condition, NotifyAction, Rule, RuleSet, Template};
 
 /// The most rules.
@@ -15,6 +18,10 @@ const MAX_NAME: usize = 64;
 const MAX_REGEX: usize = 128 * 1024;
 /// The default cooldown.
 const COOLDOWN: &str = "1m";
+/// How long a program may run by default.
+const TIMEOUT: &str = "60s";
+/// How long a program may run at most, in milliseconds. Only four run at a time, so a program that hangs delays others.
+const MAX_TIMEOUT_MS: u64 = 3600 * 1000;
 /// The longest time that a rule can name, in milliseconds.
 const MAX_SPAN_MS: i64 = 30 * 24 * 3600 * 1000;
 
@@ -26,15 +33,6 @@ const PHASES: [PhaseName; 6] = [
     PhaseName::Done,
     PhaseName::Gone,
 ];
-
-/// The error of a rule that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("[[on]] {rule}: {reason}")]
-pub struct InvalidRule {
-    /// The rule's name in quotes, or its position.
-    rule: String,
-    reason: String,
-}
 
 /// One `[[on]]` table.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -55,6 +53,7 @@ struct Settings {
     notify: Option<NotifySettings>,
     forward: Option<String>,
     run: Option<Vec<String>>,
+    timeout: Option<String>,
     escalate: Option<String>,
     #[serde(default)]
     mute: bool,
@@ -73,12 +72,18 @@ struct NotifySettings {
 
 /// Parses the `[[on]]` tables of a configuration file, which may contain other settings.
 pub fn parse(text: &str) -> Result<RuleSet, String> {
-    let invalid = |it: toml::de::Error| one_line(&it.to_string());
+    let invalid = |it: toml::de::Error| {
+        let before = it.span().and_then(|span| text.get(..span.start));
+        let line = before.unwrap_or_default().matches('\n').count() + 1;
+        format!("line {line}: {}", one_line(it.message()))
+    };
     let mut file: Table = text.parse().map_err(invalid)?;
-    match file.remove("on") {
-        Some(tables) => tables.try_into().map_err(invalid),
-        None => Ok(RuleSet::default()),
-    }
+    let Some(tables) = file.remove("on") else {
+        return Ok(RuleSet::default());
+    };
+    let tables = tables.try_into::<Vec<Table>>();
+    let tables = tables.map_err(|_| "on: begin each rule with a line [[on]], in two brackets")?;
+    RuleSet::try_from(tables).map_err(|it| it.in_file(text))
 }
 
 impl<'de> Deserialize<'de> for RuleSet {
@@ -97,11 +102,12 @@ impl TryFrom<Vec<Table>> for RuleSet {
             let name = table.get("name").and_then(|it| it.as_str());
             let label = name.map_or_else(|| format!("number {at}"), |name| format!("'{name}'"));
             let invalid = |reason| InvalidRule {
+                number: at,
                 rule: label.clone(),
                 reason,
             };
             let settings = table.try_into::<Settings>();
-            let settings = settings.map_err(|it| invalid(one_line(&it.to_string())))?;
+            let settings = settings.map_err(|it| invalid(wrong_key(&it)))?;
             let rule = settings.rule().map_err(&invalid)?;
             if rules.iter().any(|it| it.name == rule.name) {
                 return Err(invalid(
@@ -120,18 +126,26 @@ impl TryFrom<Vec<Table>> for RuleSet {
 impl RuleSet {
     /// Checks that each `forward` names one of these forwards.
     pub fn check_forwards(&self, forwards: &[&str]) -> Result<(), InvalidRule> {
-        let unknown = |rule: &&Rule| {
-            let forward = rule.actions.forward.as_deref();
-            forward.is_some_and(|name| !forwards.contains(&name))
-        };
-        let Some(rule) = self.iter().find(unknown) else {
-            return Ok(());
-        };
-        let name = rule.actions.forward.as_deref().unwrap_or_default();
-        Err(InvalidRule {
-            rule: format!("'{}'", rule.name),
-            reason: format!("forward: there is no [[forward]] with the name '{name}'"),
-        })
+        for (number, rule) in (1..).zip(self.iter()) {
+            let Some(name) = rule.actions.forward.as_deref() else {
+                continue;
+            };
+            if forwards.contains(&name) {
+                continue;
+            }
+            let known = match forwards {
+                [] => String::new(),
+                _ => format!("use {}, or ", forwards.join(" or ")),
+            };
+            return Err(InvalidRule {
+                number,
+                rule: format!("'{}'", rule.name),
+                reason: format!(
+                    "forward: there is no [[forward]] with the name '{name}': {known}add one (docs/forward.md)"
+                ),
+            });
+        }
+        Ok(())
     }
 }
 
@@ -178,6 +192,9 @@ impl Settings {
         }
         if is_lasting && self.cooldown.is_some() {
             return refuse("cooldown: leave it out; with phase, each stay fires once");
+        }
+        if self.timeout.is_some() && self.run.is_none() {
+            return refuse("timeout: it limits the program of run: add run, or leave timeout out");
         }
         if self.notify.is_none()
             && self.forward.is_none()
@@ -245,10 +262,20 @@ impl Settings {
         Ok(Actions {
             notify,
             forward: self.forward.clone(),
-            run: self.run.clone(),
+            run: run.cloned().zip(Some(self.limit()?)),
             escalate_ms: escalate.transpose()?,
             mute: self.mute,
         })
+    }
+
+    /// Returns how long the program may run.
+    fn limit(&self) -> Result<Duration, String> {
+        let ms = span("timeout", self.timeout.as_deref().unwrap_or(TIMEOUT))?;
+        let ms = u64::try_from(ms)
+            .ok()
+            .filter(|ms| (1..=MAX_TIMEOUT_MS).contains(ms));
+        let limit = ms.map(Duration::from_millis);
+        limit.ok_or_else(|| "timeout: use 1s to 1h".into())
     }
 
     /// Returns the condition, for people.
@@ -363,8 +390,4 @@ fn regex_error(error: &regex::Error) -> String {
             format!("not a regular expression: {reason}; \\ in TOML needs '…' around the text")
         }
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.trim_end().replace('\n', " ")
 }

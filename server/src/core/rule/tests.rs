@@ -68,3 +68,15 @@ fn a_text_is_matched_up_to_its_limit() {
     assert!(matches("ä".repeat(MAX_TEXT / 2 - 1) + "x"));
     assert!(!matches("ä".repeat(MAX_TEXT / 2) + "x"));
 }
+
+#[test]
+fn a_program_may_run_for_a_minute_or_for_its_timeout() {
+    let rule = |line: &str| {
+        let text = format!("[[on]]\nname = 'n'\nfrom = ['x']\nrun = ['x']\n{line}");
+        let rules = parse(&text).unwrap();
+        let run = rules.iter().next().unwrap().actions.run.clone();
+        run.unwrap().1
+    };
+    assert_eq!(rule(""), Duration::from_secs(60));
+    assert_eq!(rule("timeout = '10m'"), Duration::from_secs(600));
+}

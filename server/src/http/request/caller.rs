@@ -112,6 +112,7 @@ mod processes {
 
     use super::{CallerKind, Process};
     use crate::core::stat::Stat;
+    use crate::http::request::desktop_unit::is_desktops_service;
 
     /// Variables that only agents set for the commands they run.
     const AGENT_VARIABLES: [&str; 11] = [
@@ -144,7 +145,7 @@ mod processes {
             (Some(CallerKind::AgentsChild), _) => CallerKind::AgentsChild,
             (Some(CallerKind::Agent), _) | (_, Some(true)) => CallerKind::Agent,
             (Some(CallerKind::Person), Some(false))
-                if is_detached(pid, agents) && !is_desktops_service(pid) =>
+                if is_detached(pid, agents) && !is_desktop(pid) =>
             {
                 CallerKind::Unknown
             }
@@ -218,16 +219,10 @@ mod processes {
         is_younger && (first != session || is_reaper(top.parent))
     }
 
-    /// Whether a process is `hub-desktop` as a service of systemd, which passes on what the person clicks. Its ancestors
-    /// are known: systemd alone puts a process into the group of a service.
-    fn is_desktops_service(pid: u32) -> bool {
-        let program = fs::read_link(format!("/proc/{pid}/exe"));
-        let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
-        program.is_ok_and(|it| it.ends_with("hub-desktop"))
-            && groups
-                .lines()
-                .any(|it| it.ends_with("/hub-desktop.service"))
-            && Stat::of(pid).is_some_and(|it| is_reaper(it.parent))
+    /// Whether a process is `hub-desktop` as a service of the user's systemd, which passes on what the person clicks.
+    fn is_desktop(pid: u32) -> bool {
+        let uid = rustix::process::getuid().as_raw();
+        Stat::of(pid).is_some_and(|it| is_desktops_service(pid, it.parent, uid))
     }
 
     /// Whether a process adopts orphans, as init and the service manager of a user do.

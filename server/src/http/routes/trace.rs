@@ -153,15 +153,27 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
 
 /// The step of a rule that has fired on the notification.
 fn of_rule(seq: Seq, it: &RuleNoted, id: Seq) -> Option<Step> {
+    let mut why = None;
     let (state, about) = match &it.note {
         RuleNote::Began => return None,
         RuleNote::Started { notification, .. } => ("started", (*notification)?),
+        RuleNote::Failed {
+            notification,
+            why: text,
+            ..
+        } => {
+            why = Some(text.clone());
+            ("failed", (*notification)?)
+        }
         RuleNote::Escalated {
             notification, made, ..
         } => made.map(|_| ("escalated", *notification))?,
     };
     let by = Some(format!("rule '{}'", it.rule));
-    (about == id).then(|| step(seq, it.at, state, None, by))
+    (about == id).then(|| Step {
+        why,
+        ..step(seq, it.at, state, None, by)
+    })
 }
 
 /// The step of a question's answer on its way to the asker.

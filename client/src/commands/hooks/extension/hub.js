@@ -63,6 +63,12 @@ const ENDS = new Set([
   "session.execution.interrupted",
 ])
 
+// The files that a tool call names, for the hub, which tells whether the tool edits them. A patch without its contents.
+const files = (tool, { filePath, path, patchText } = {}) => {
+  const heads = patchText?.match?.(/^\*\*\* (Add File|Update File|Move to): .*/gm)?.join("\n")
+  return { tool_name: tool, tool_input: { filePath, path, patchText: heads } }
+}
+
 // A session that the hub knows. The hub is polled only between its turns, because the hooks deliver during a turn, and
 // their next event proves that the model has the notifications.
 class Session {

@@ -67,8 +67,8 @@ const server = async ({ client, directory }) => {
       // The model gets it after the prompt, and the person does not see it.
       if (text) parts.push({ ...part, id: `${part.id}hub`, text, synthetic: true })
     },
-    "tool.execute.after": async ({ sessionID, tool }, output) => {
-      const text = await hub.report(sessionID, "tool.execute.after", { tool })
+    "tool.execute.after": async ({ sessionID, tool, args }, output) => {
+      const text = await hub.report(sessionID, "tool.execute.after", { tool }, files(tool, args))
       if (text) output.output += `\n\n${text}`
     },
     "shell.env": async ({ sessionID }, { env }) => {
@@ -119,8 +119,10 @@ const setup = async (ctx) => {
   })
   await ctx.tool.hook("execute.after", async (event) => {
     calls.delete(event.id)
-    const text = await hub.report(event.sessionID, "tool.execute.after", { tool: event.tool })
-    if (text && event.status === "completed") {
+    const { tool } = event
+    const done = event.status === "completed"
+    const text = await hub.report(event.sessionID, "tool.execute.after", { tool }, done && files(tool, event.input))
+    if (text && done) {
       const content = [event.result.content ?? []].flat()
       const parts = content.map((it) => (it.type ? it : { type: "text", text: it }))
       event.result.content = [...parts, { type: "text", text }]

@@ -31,8 +31,9 @@ export default (pi) => {
     const text = await hub?.prompt(session, prompt)
     return text ? { message: message(text, false) } : undefined
   })
-  on("tool_result", async ({ toolName, content }, _, session) => {
-    const text = await hub?.report(session, "tool.execute.after", { tool: toolName })
+  on("tool_result", async ({ toolName, input, content, isError }, _, session) => {
+    const edits = isError ? {} : files(toolName, input)
+    const text = await hub?.report(session, "tool.execute.after", { tool: toolName }, edits)
     return text ? { content: [...content, { type: "text", text }] } : undefined
   })
   on("agent_end", ({ messages }) => {
