@@ -21,6 +21,7 @@ mod problem;
 mod question;
 mod rule;
 mod session;
+mod span;
 mod spool;
 mod status;
 mod text;
@@ -57,6 +58,7 @@ pub use session::{
     Listener, Listening, Process, Session, SessionInfo, Sessions, ShownPane, Source, Unlistened,
     Wake,
 };
+pub use span::{InvalidSpan, Span};
 pub use spool::{SpoolError, SpoolItem, Spooled, SpooledHook};
 pub use status::{StatusError, StatusLine};
 pub use text::{escaped, for_model, is_hidden, one_line};
