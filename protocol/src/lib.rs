@@ -1,7 +1,7 @@
 //! Wire types of the hub: the JSON that `hubd` and `hubctl` exchange.
 //!
 //! Types have the names of `openapi.yaml`. All of them are plain data without I/O or a clock, except [`git`]: both
-//! programs must resolve a directory to the same project.
+//! programs must resolve a directory to the same project. [`Quiet::apply`] reads the time zone database.
 
 mod agent;
 mod cursor;

@@ -10,7 +10,7 @@ use super::support::{
 };
 
 /// Asks a hub to hand over; returns the status and the answer.
-pub async fn hand_over(hub: &hub_harness::Hub, node: &str) -> (u16, Value) {
+pub(crate) async fn hand_over(hub: &hub_harness::Hub, node: &str) -> (u16, Value) {
     let sent = hub
         .client()
         .post_json("/cluster/handover", json!({ "node": node }))

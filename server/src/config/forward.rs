@@ -255,11 +255,7 @@ fn check_url(url: &str, insecure: bool) -> Result<(), String> {
 impl QuietHours {
     /// Whether they include this time of the day.
     pub fn include(self, time: TimeOfDay) -> bool {
-        if self.from <= self.to {
-            (self.from..self.to).contains(&time)
-        } else {
-            time >= self.from || time < self.to
-        }
+        time.is_within(self.from, self.to)
     }
 }
 
