@@ -58,7 +58,7 @@ pub use session::{
     Listener, Listening, Process, Session, SessionInfo, Sessions, ShownPane, Source, Unlistened,
     Wake,
 };
-pub use span::{InvalidSpan, Span};
+pub use span::Span;
 pub use spool::{SpoolError, SpoolItem, Spooled, SpooledHook};
 pub use status::{StatusError, StatusLine};
 pub use text::{escaped, for_model, is_hidden, one_line};

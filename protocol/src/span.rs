@@ -3,32 +3,27 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::one_line;
-
 /// A duration in whole seconds: `90`, `90s`, `10m`, `2h` or `7d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span(pub Duration);
 
-/// The error for a text that is not a duration.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid duration '{}': use seconds, or 90s, 10m, 2h or 7d", one_line(.0))]
-pub struct InvalidSpan(String);
-
 impl FromStr for Span {
-    type Err = InvalidSpan;
+    // A type of its own for errors would make `hubctl` larger, which is built for size.
+    type Err = String;
 
     /// Parses it. A longer duration counts as a hundred years, which keeps deadlines in the range of clocks.
-    fn from_str(text: &str) -> Result<Self, InvalidSpan> {
-        let (number, seconds) = match text.split_at_checked(text.len().saturating_sub(1)) {
-            Some((number, "s")) => (number, 1),
-            Some((number, "m")) => (number, 60),
-            Some((number, "h")) => (number, 3_600),
-            Some((number, "d")) => (number, 86_400),
-            _ => (text, 1),
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (letters, seconds) = match text.as_bytes().last() {
+            Some(b's') => (1, 1),
+            Some(b'm') => (1, 60),
+            Some(b'h') => (1, 3_600),
+            Some(b'd') => (1, 86_400),
+            _ => (0, 1),
         };
-        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        let number: Option<u64> = number.parse().ok().filter(|_| is_number);
-        let number = number.ok_or_else(|| InvalidSpan(text.into()))?;
+        let number = &text[..text.len() - letters];
+        let number: Option<u64> = number.parse().ok().filter(|_| !number.starts_with('+'));
+        let expected = || format!("invalid duration '{text}': use seconds, or 90s, 10m, 2h or 7d");
+        let number = number.ok_or_else(expected)?;
         let seconds = number.saturating_mul(seconds).min(100 * 366 * 86_400);
         Ok(Self(Duration::from_secs(seconds)))
     }

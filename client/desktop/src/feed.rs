@@ -264,7 +264,10 @@ impl Feed {
 /// Whether a notification is itself a reason to call the person. Questions and approvals are needs already.
 fn is_urgent(it: &Notification) -> bool {
     let reports = [Kind::Question, Kind::Approval, Kind::Answer];
-    it.priority == Priority::Urgent && it.from.as_str() != "person" && !reports.contains(&it.kind)
+    it.priority == Priority::Urgent
+        && it.muted_by.is_none()
+        && it.from.as_str() != "person"
+        && !reports.contains(&it.kind)
 }
 
 fn read<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, Error> {

@@ -55,11 +55,13 @@ pub(crate) struct Choice {
     pub answer: String,
 }
 
-/// All needs of a snapshot.
+/// All needs of a snapshot, without those that a rule muted.
 pub(crate) fn needs_of(hub: &Snapshot) -> Vec<Need> {
     let notification = |id| hub.notifications.get(&id)?.as_ref();
     let all = hub_needs::needs(&hub.sessions, &hub.questions, notification).into_iter();
-    let needs = all.map(|it| need_of(it, it.notification().and_then(notification)));
+    let reported = all.map(|it| (it, it.notification().and_then(notification)));
+    let unmuted = reported.filter(|(_, report)| report.is_none_or(|it| it.muted_by.is_none()));
+    let needs = unmuted.map(|(need, report)| need_of(need, report));
     // An urgent error is shown once, as what it is.
     let is_urgent = |it: &Need| {
         it.state == Some(Alert::Blocked) && hub.urgent.iter().any(|urgent| Some(urgent.id) == it.id)

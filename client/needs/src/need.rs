@@ -139,3 +139,64 @@ impl<'a> Need<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, from_value, json};
+
+    fn session(id: &str, phase: &str, more: &Value) -> Session {
+        let mut session = json!({"id": id, "name": id, "project": "default", "primary": false, "pending": 0, "wake": "none",
+            "phase": {"name": phase, "since": "2026-01-10T11:00:00Z", "text": "its text"}});
+        let fields = more.as_object().unwrap().clone();
+        session.as_object_mut().unwrap().extend(fields);
+        from_value(session).unwrap()
+    }
+
+    #[test]
+    fn a_session_needs_the_person_once_and_with_its_last_words() {
+        let sessions = [
+            session("asks", "your_turn", &json!({})),
+            session("stopped", "your_turn", &json!({"last": 0})),
+            session("works", "working", &json!({})),
+            session("failed", "blocked", &json!({"last": 1, "silent": true})),
+            session("limited", "blocked", &json!({"last": 0})),
+            session("silent", "blocked", &json!({"last": 0, "silent": true})),
+            session("dead", "blocked", &json!({"gone": true})),
+        ];
+        let question = Question {
+            from: "asks".parse().unwrap(),
+            msg: "Which?".into(),
+            ..Question::default()
+        };
+        let note = |kind: &str| -> Notification {
+            from_value(json!({"id": 1, "ts": "2026-01-10T11:00:00Z", "from": "x", "type": kind, "msg": kind,
+                "project": "default", "priority": "normal", "expires_at": "2026-01-10T11:00:00Z"}))
+            .unwrap()
+        };
+        let notes = [note("progress"), note("error")];
+        let questions = [question];
+        let found = needs(&sessions, &questions, |id| {
+            notes.get(usize::try_from(id).ok()?)
+        });
+        let shown: Vec<_> = found
+            .iter()
+            .map(|it| {
+                let halt = match it {
+                    Need::Question(..) => None,
+                    Need::Session { halt, .. } => Some(*halt),
+                };
+                (it.session().unwrap().name.as_str(), halt, it.text())
+            })
+            .collect();
+        let expected = [
+            ("asks", None, "Which?"),
+            ("stopped", Some(Halt::YourTurn), "its text"),
+            ("failed", Some(Halt::Error), "error"),
+            ("limited", Some(Halt::Error), "its text"),
+            ("silent", Some(Halt::Silent), "progress"),
+            ("dead", Some(Halt::Died), "its text"),
+        ];
+        assert_eq!(shown, expected);
+    }
+}

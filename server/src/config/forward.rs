@@ -186,7 +186,9 @@ impl ForwardTable {
         Ok(ForwardSettings {
             url: url.trim_end_matches('/').into(),
             quiet_hours: quiet_hours.map_err(|error| format!("quiet_hours: {error}"))?,
-            after: after.map_err(|error| format!("after: {error}"))?.0,
+            after: after
+                .map_err(|error| format!("after: {}", one_line(&error)))?
+                .0,
             name: self.name,
             kind: self.kind,
             topic: self.topic.map(Secret::from),

@@ -162,10 +162,12 @@ impl Pane {
 
     /// Returns the exit code of an ended program; -1 if a signal ended it.
     pub fn exit_code(&self) -> Option<i32> {
-        let format = "#{pane_dead}:#{pane_dead_status}";
+        let format = "#{pane_dead_status}:#{pane_dead_signal}";
         let said = self.tmux("display-message -p -t", &[&self.id, format]);
-        let (dead, status) = said.trim().split_once(':')?;
-        (dead == "1").then(|| status.parse().unwrap_or(-1))
+        // Both are empty until the program has ended.
+        let (status, signal) = said.trim().split_once(':')?;
+        let by_signal = || (!signal.is_empty()).then_some(-1);
+        status.parse().ok().or_else(by_signal)
     }
 
     /// Waits until the program has ended; returns its exit code.
