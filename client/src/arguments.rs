@@ -3,4 +3,3 @@
 pub(crate) mod agent;
 pub(crate) mod filter;
 pub(crate) mod projects;
-pub(crate) mod span;

@@ -1,7 +1,7 @@
 //! Wire types of the hub: the JSON that `hubd` and `hubctl` exchange.
 //!
 //! Types have the names of `openapi.yaml`. All of them are plain data without I/O or a clock, except [`git`]: both
-//! programs must resolve a directory to the same project.
+//! programs must resolve a directory to the same project. [`Quiet::apply`] reads the time zone database.
 
 mod agent;
 mod cursor;
@@ -21,6 +21,7 @@ mod problem;
 mod question;
 mod rule;
 mod session;
+mod span;
 mod spool;
 mod status;
 mod text;
@@ -57,6 +58,7 @@ pub use session::{
     Listener, Listening, Process, Session, SessionInfo, Sessions, ShownPane, Source, Unlistened,
     Wake,
 };
+pub use span::Span;
 pub use spool::{SpoolError, SpoolItem, Spooled, SpooledHook};
 pub use status::{StatusError, StatusLine};
 pub use text::{escaped, for_model, is_hidden, one_line};

@@ -86,6 +86,34 @@ pub struct Mute {
     pub until: Option<Timestamp>,
 }
 
+impl Mute {
+    /// Whether it applies at `now` to a sender of this project. `is_sender` tells whether a name is the sender's.
+    pub fn applies(
+        &self,
+        project: &ProjectName,
+        is_sender: impl Fn(&InboxName) -> bool,
+        now: Timestamp,
+    ) -> bool {
+        self.project == *project
+            && self.session.as_ref().is_none_or(is_sender)
+            && self.until.is_none_or(|until| now < until)
+    }
+}
+
+impl Quiet {
+    /// Whether they apply at `now`, by the time zone database. An unknown zone silences nothing.
+    pub fn apply(&self, now: Timestamp) -> bool {
+        let zone = jiff::tz::TimeZone::get(self.zone.as_str());
+        let now = jiff::Timestamp::from_millisecond(now.as_millis());
+        zone.is_ok_and(|zone| {
+            now.is_ok_and(|now| {
+                let time = TimeOfDay::from(zone.to_datetime(now).time());
+                time.is_within(self.from, self.to)
+            })
+        })
+    }
+}
+
 /// A time of the day in whole minutes, `HH:MM` from `00:00` to `23:59`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -98,6 +126,27 @@ pub struct TimeOfDay {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is not a time of the day (HH:MM, 00:00 to 23:59)")]
 pub struct InvalidTimeOfDay(String);
+
+impl TimeOfDay {
+    /// Whether it is in the span that begins at `from` and ends before `to`. If `to` is before `from`, the span lasts past
+    /// midnight.
+    pub fn is_within(self, from: Self, to: Self) -> bool {
+        if from <= to {
+            (from..to).contains(&self)
+        } else {
+            self >= from || self < to
+        }
+    }
+}
+
+impl From<jiff::civil::Time> for TimeOfDay {
+    fn from(time: jiff::civil::Time) -> Self {
+        Self {
+            hour: time.hour().unsigned_abs(),
+            minute: time.minute().unsigned_abs(),
+        }
+    }
+}
 
 impl FromStr for TimeOfDay {
     type Err = InvalidTimeOfDay;

@@ -8,11 +8,12 @@ mod source;
 use map::Map;
 use source::{Import, imports, rust_types};
 
-const CRATES: [&str; 5] = [
+const CRATES: [&str; 6] = [
     "protocol",
     "server",
     "client",
     "client/desktop",
+    "client/needs",
     "client/top",
 ];
 

@@ -6,10 +6,11 @@ use std::fs;
 use super::{Arrows, top};
 
 /// The folders whose entries are modules, each of which needs a row.
-pub(crate) const FOLDERS: [&str; 5] = [
+pub(crate) const FOLDERS: [&str; 6] = [
     "server/src",
     "client/src",
     "client/desktop/src",
+    "client/needs/src",
     "client/top/src",
     "web",
 ];

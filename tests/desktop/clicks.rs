@@ -11,23 +11,7 @@ use crate::shown::asks_permission;
 async fn paned(desktop: &Desktop) -> (Tmux, hub_harness::Pane) {
     let dir = desktop.hub.scratch();
     let tmux = Tmux::new(dir, [("PATH", std::env::var("PATH").unwrap_or_default())]);
-    let command = ["sh", "-c", "echo $$ >pid && exec sleep 600"].map(str::to_owned);
-    let pane = tmux.start("work", dir, &[], &command);
-    let pid: u32 = until("the program has started", || {
-        std::fs::read_to_string(dir.join("pid"))
-            .ok()?
-            .trim()
-            .parse()
-            .ok()
-    });
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
-    let fields = stat.rsplit_once(") ").expect("its name").1;
-    let started: u64 = fields
-        .split(' ')
-        .nth(19)
-        .and_then(|it| it.parse().ok())
-        .expect("its start");
-    let info = json!({ "pane": pane.id(), "process": { "pid": pid, "started": started } });
+    let (pane, info) = tmux.session("work", dir);
     desktop.client.register("docs", info).await;
     (tmux, pane)
 }

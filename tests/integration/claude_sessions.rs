@@ -33,14 +33,12 @@ impl Fake {
         let mut sleep = Command::new("sleep");
         sleep.arg("600").env("CLAUDE_CONFIG_DIR", &config);
         let process = sleep.spawn().expect("sleep");
-        let stat = fs::read_to_string(format!("/proc/{}/stat", process.id())).expect("its stat");
-        let fields = stat.rsplit_once(')').expect("a name").1;
-        let started = fields.split_whitespace().nth(19).expect("a field");
+        let named = hub_harness::process(process.id());
         let fake = Self {
             client: hub.client(),
             hub,
             process,
-            started: started.into(),
+            started: named["started"].to_string(),
             dir,
         };
         fake.hook("SessionStart", json!({})).await;

@@ -93,49 +93,20 @@ async fn each_key_matches_and_all_keys_of_a_rule_must() {
         mute = true
         "#,
     );
+    #[rustfmt::skip]
     let rows = [
-        (
-            json!({ "from": "w1", "type": "error", "msg": "x" }),
-            [1, 0, 0, 0, 0],
-        ),
-        (
-            json!({ "from": "w1", "type": "testing", "msg": "x" }),
-            [2, 0, 0, 0, 0],
-        ),
-        (
-            json!({ "from": "ci-7", "type": "message", "msg": "x" }),
-            [2, 1, 0, 0, 0],
-        ),
-        (
-            json!({ "from": "a-bot", "type": "message", "msg": "x" }),
-            [2, 2, 0, 0, 0],
-        ),
-        (
-            json!({ "from": "a-bots", "type": "message", "msg": "x" }),
-            [2, 2, 0, 0, 0],
-        ),
-        (
-            json!({ "from": "w1", "project": "/home/shop", "msg": "x" }),
-            [2, 2, 1, 0, 0],
-        ),
-        (
-            json!({ "from": "w1", "project": "/src/a/b/api", "msg": "x" }),
-            [2, 2, 2, 0, 0],
-        ),
-        (
-            json!({ "from": "w1", "project": "/src/shops", "msg": "x" }),
-            [2, 2, 2, 0, 0],
-        ),
+        (json!({ "from": "w1", "type": "error", "msg": "x" }), [1, 0, 0, 0, 0]),
+        (json!({ "from": "w1", "type": "testing", "msg": "x" }), [2, 0, 0, 0, 0]),
+        (json!({ "from": "ci-7", "type": "message", "msg": "x" }), [2, 1, 0, 0, 0]),
+        (json!({ "from": "a-bot", "type": "message", "msg": "x" }), [2, 2, 0, 0, 0]),
+        (json!({ "from": "a-bots", "type": "message", "msg": "x" }), [2, 2, 0, 0, 0]),
+        (json!({ "from": "w1", "project": "/home/shop", "msg": "x" }), [2, 2, 1, 0, 0]),
+        (json!({ "from": "w1", "project": "/src/a/b/api", "msg": "x" }), [2, 2, 2, 0, 0]),
+        (json!({ "from": "w1", "project": "/src/shops", "msg": "x" }), [2, 2, 2, 0, 0]),
         (json!({ "from": "w1", "msg": "Deploy it" }), [2, 2, 2, 1, 0]),
         (json!({ "from": "w1", "msg": "to deploy" }), [2, 2, 2, 1, 0]),
-        (
-            json!({ "from": "ci-7", "type": "error", "msg": "red" }),
-            [3, 3, 2, 1, 1],
-        ),
-        (
-            json!({ "from": "ci-7", "type": "error", "msg": "green" }),
-            [4, 4, 2, 1, 1],
-        ),
+        (json!({ "from": "ci-7", "type": "error", "msg": "red" }), [3, 3, 2, 1, 1]),
+        (json!({ "from": "ci-7", "type": "error", "msg": "green" }), [4, 4, 2, 1, 1]),
     ];
     for (post, expected) in rows {
         client.notify(post.clone()).await;
@@ -434,14 +405,10 @@ async fn a_stay_in_a_phase_fires_once_over_restarts_and_again_when_it_is_new() {
 
 #[tokio::test]
 async fn a_rule_does_not_fire_on_what_was_there_before_it() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let path = dir.path().join("config.toml");
-    fs::write(&path, "").expect("a file");
-    let mut hub = Hub::builder().arg("--config").arg(&path).start();
-    let client = hub.client();
+    let (mut hub, client, dir) = hub_with_rules("");
     send(&client, "old", "error", "x").await;
     let rules = "[[on]]\nname = 's'\nphase = ['blocked']\nfor = '1s'\nnotify = { to = 'person', msg = '{from}' }\n[[on]]\nname = 'e'\ntype = ['error']\nnotify = { to = 'person', msg = 'e {from}' }\n";
-    fs::write(&path, rules).expect("a file");
+    fs::write(dir.path().join("config.toml"), rules).expect("a file");
     hub.restart();
     send(&client, "new", "error", "x").await;
     let all = from_hub(&client, 2).await;

@@ -1,6 +1,6 @@
 //! Sessions, listeners and questions over HTTP.
 
-use hub_harness::{Client, each};
+use hub_harness::{Client, each, process};
 use serde_json::{Value, json};
 
 use crate::{assert_fields, disk_hub, hub_with, memory_hub};
@@ -215,14 +215,7 @@ async fn a_process_that_dies_at_work_is_one_error() {
     let (_hub, client) = disk_hub();
     let mut sleep = std::process::Command::new("sleep");
     let mut child = sleep.arg("600").spawn().expect("sleep");
-    let read = |path: String| std::fs::read_to_string(path).expect("a file");
-    let stat = read(format!("/proc/{}/stat", child.id()));
-    let fields = stat.rsplit_once(')').expect("a name").1;
-    let started = fields.split_whitespace().nth(19).expect("a field");
-    let started: u64 = started.parse().expect("a number");
-    let boot = read("/proc/sys/kernel/random/boot_id".into());
-    let process = json!({ "pid": child.id(), "started": started, "boot_id": boot.trim() });
-    let info = json!({ "process": process });
+    let info = json!({ "process": process(child.id()) });
     client.register("run-1", info).await;
     state(&client, "run-1", "progress").await;
     let waits = client.get("/wait?types=error&timeout=60").spawn();

@@ -1,6 +1,6 @@
 //! `/timeline` and `POST /sessions/{target}/go`.
 
-use hub_harness::{Client, Hub, Tmux, each, until};
+use hub_harness::{Client, Hub, Tmux, each};
 use hub_protocol::Timestamp;
 use serde_json::{Value, json};
 
@@ -90,23 +90,8 @@ pub(crate) async fn go_to_a_pane(hub: &Hub, client: &Client) {
         dir.path(),
         [("PATH", std::env::var("PATH").unwrap_or_default())],
     );
-    let command = ["sh", "-c", "echo $$ >pid && exec sleep 600"].map(str::to_owned);
-    let pane = tmux.start("work", dir.path(), &[], &command);
-    let pid: u32 = until("the program has started", || {
-        let written = std::fs::read_to_string(dir.path().join("pid")).ok()?;
-        written.trim().parse().ok()
-    });
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
-    let fields = stat.rsplit_once(") ").expect("its name").1;
-    let started: u64 = fields
-        .split(' ')
-        .nth(19)
-        .and_then(|it| it.parse().ok())
-        .expect("its start");
-    let process = json!({ "pid": pid, "started": started });
-    client
-        .register("paned", json!({ "pane": pane.id(), "process": process }))
-        .await;
+    let (pane, mut info) = tmux.session("work", dir.path());
+    client.register("paned", info.clone()).await;
     let shown = hub
         .person()
         .await
@@ -116,11 +101,9 @@ pub(crate) async fn go_to_a_pane(hub: &Hub, client: &Client) {
         .json();
     assert_eq!(shown["pane"], pane.id());
     assert_eq!(shown["attached"], false);
-    let other = json!({ "pid": pid, "started": started + 1 });
-    client
-        .put_json("/sessions/paned", json!({ "process": other }))
-        .await
-        .expect(200);
+    let started = info["process"]["started"].as_u64().expect("a number");
+    info["process"]["started"] = json!(started + 1);
+    client.put_json("/sessions/paned", info).await.expect(200);
     let refused = hub
         .person()
         .await

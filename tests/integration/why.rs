@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hub_harness::{Client, PATIENCE};
+use hub_harness::{Client, PATIENCE, process};
 use serde_json::{Value, json};
 
 use crate::{hub_with, memory_hub};
@@ -423,24 +423,19 @@ async fn a_session_whose_hooks_are_not_trusted_any_more_says_so() {
     let socket = control.join("app-server-control.sock");
     let listener = tokio::net::UnixListener::bind(socket).expect("a socket");
     tokio::spawn(app_server(listener));
-    let mut process = std::process::Command::new("sleep");
-    let mut process = process
+    let mut sleep = std::process::Command::new("sleep");
+    let mut sleep = sleep
         .arg("600")
         .env("CODEX_HOME", home.path())
         .spawn()
         .expect("a process");
-    let pid = process.id();
-    let facts = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process");
-    let started = facts
-        .rsplit(')')
-        .next()
-        .and_then(|it| it.split_whitespace().nth(19));
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("an id");
+    let named = process(sleep.id());
     let (_hub, client) = memory_hub();
     let query = format!(
-        "pid={pid}&started={}&boot_id={}",
-        started.expect("a time"),
-        boot.trim()
+        "pid={}&started={}&boot_id={}",
+        named["pid"],
+        named["started"],
+        named["boot_id"].as_str().expect("an id")
     );
     let start = json!({ "session_id": "w1", "hook_event_name": "SessionStart", "cwd": "/" });
     client
@@ -453,6 +448,6 @@ async fn a_session_whose_hooks_are_not_trusted_any_more_says_so() {
         "hook_untrusted",
         "changed since the person trusted them",
     );
-    process.kill().expect("it runs");
-    process.wait().expect("it has ended");
+    sleep.kill().expect("it runs");
+    sleep.wait().expect("it has ended");
 }

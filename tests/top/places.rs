@@ -2,40 +2,13 @@
 
 use std::process::Command;
 
-use hub_harness::until;
-use serde_json::json;
-
 use crate::stage::{Stage, decide, program};
 
 #[test]
 fn going_to_a_session_selects_its_pane_in_the_persons_terminal() {
     let stage = Stage::new();
-    let command = [
-        "sh",
-        "-c",
-        "echo the worker is here; echo $$ >pid && exec sleep 600",
-    ];
-    let work = stage
-        .tmux
-        .start("work", stage.dir(), &[], &command.map(str::to_owned));
-    let pid: u32 = until("the program has started", || {
-        let written = std::fs::read_to_string(stage.dir().join("pid")).ok()?;
-        written.trim().parse().ok()
-    });
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
-    let fields = stat.rsplit_once(") ").expect("its name").1;
-    let started: u64 = fields
-        .split(' ')
-        .nth(19)
-        .expect("its start")
-        .parse()
-        .expect("a number");
-    let process = json!({ "pid": pid, "started": started });
-    stage.call(
-        stage
-            .client
-            .register("w1", json!({ "pane": work.id(), "process": process })),
-    );
+    let (_pane, info) = stage.tmux.session("work", stage.dir());
+    stage.call(stage.client.register("w1", info));
     stage.ask("w1", "Which db?", &[]);
     let top = stage.top();
     let person = top.attach(&stage.dir().join("person"));
@@ -44,7 +17,7 @@ fn going_to_a_session_selects_its_pane_in_the_persons_terminal() {
     });
     top.press(&["g"]);
     person.until("the person sees the pane", |text| {
-        text.contains("the worker is here")
+        text.contains("work is here")
     });
     top.until("it is reported", |text| {
         text.contains("Your terminal shows its pane")

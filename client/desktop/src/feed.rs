@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hub_protocol::{
-    Epoch, HistoryMarks, Kind, Notification, Preferences, Priority, ProjectName, Question,
-    Questions, Seq, Session, Sessions, Status, Timestamp,
+    Epoch, HistoryMarks, Kind, Notification, Preferences, Priority, Question, Questions, Seq,
+    Session, Sessions, Status, Timestamp,
 };
 use hubctl::{Connection, Error, Event, EventStream, Path};
 use serde::Deserialize;
@@ -52,18 +52,6 @@ pub(crate) struct Snapshot {
     pub focused: bool,
     /// The time of this machine.
     pub now: Timestamp,
-}
-
-impl Snapshot {
-    /// A session of a project by its id, another id or its name; an id takes precedence.
-    pub(crate) fn session(&self, project: &ProjectName, name: &str) -> Option<&Session> {
-        let mut of_project = self.sessions.iter().filter(|it| it.project == *project);
-        let by_id = of_project.clone().find(|it| it.id.as_str() == name);
-        by_id.or_else(|| {
-            of_project
-                .find(|it| it.name == name || it.aliases.iter().any(|alias| alias.as_str() == name))
-        })
-    }
 }
 
 /// A notification of `GET /notifications/{id}`.
@@ -276,7 +264,10 @@ impl Feed {
 /// Whether a notification is itself a reason to call the person. Questions and approvals are needs already.
 fn is_urgent(it: &Notification) -> bool {
     let reports = [Kind::Question, Kind::Approval, Kind::Answer];
-    it.priority == Priority::Urgent && it.from.as_str() != "person" && !reports.contains(&it.kind)
+    it.priority == Priority::Urgent
+        && it.muted_by.is_none()
+        && it.from.as_str() != "person"
+        && !reports.contains(&it.kind)
 }
 
 fn read<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, Error> {

@@ -1,9 +1,9 @@
 //! The reasons to call the person: questions, approvals, blocked sessions, sessions that have stopped, and urgent
-//! notifications. The rules are those of `web/core/attention.js` and `web/core/alerts.js`.
+//! notifications. The rules are those of `web/core/alerts.js`.
 
+use hub_needs::Halt;
 use hub_protocol::{
-    Alert, InboxName, Kind, Notification, Phase, PhaseName, Priority, ProjectName, Question,
-    QuestionState, Seq, Session, Timestamp,
+    Alert, InboxName, Kind, Notification, Priority, ProjectName, Question, Seq, Timestamp,
 };
 use serde_json::Value;
 
@@ -55,66 +55,69 @@ pub(crate) struct Choice {
     pub answer: String,
 }
 
-/// All needs of a snapshot.
+/// All needs of a snapshot, without those that a rule muted.
 pub(crate) fn needs_of(hub: &Snapshot) -> Vec<Need> {
-    let open = hub.questions.iter().filter(|it| is_open(it));
-    let mut needs: Vec<Need> = open.map(|question| of_question(question, hub)).collect();
-    let asking: Vec<_> = needs
-        .iter()
-        .map(|it| (it.project.clone(), it.session.clone()))
-        .collect();
-    let asks = |it: &Session| asking.contains(&(it.project.clone(), Some(it.id.clone())));
-    let blocked = hub
-        .sessions
-        .iter()
-        .filter(|it| it.phase.name == PhaseName::Blocked);
+    let notification = |id| hub.notifications.get(&id)?.as_ref();
+    let all = hub_needs::needs(&hub.sessions, &hub.questions, notification).into_iter();
+    let reported = all.map(|it| (it, it.notification().and_then(notification)));
+    let unmuted = reported.filter(|(_, report)| report.is_none_or(|it| it.muted_by.is_none()));
+    let needs = unmuted.map(|(need, report)| need_of(need, report));
     // An urgent error is shown once, as what it is.
-    let is_urgent = |it: &Need| hub.urgent.iter().any(|urgent| Some(urgent.id) == it.id);
-    needs.extend(
-        blocked
-            .map(|it| of_trouble(it, hub))
-            .filter(|it| !is_urgent(it)),
-    );
-    for session in hub
-        .sessions
-        .iter()
-        .filter(|it| it.phase.name == PhaseName::YourTurn && !asks(it))
-    {
-        let text = session.phase.text.clone().unwrap_or_default();
-        needs.push(of_phase(session, Alert::YourTurn, "has stopped", &text));
-    }
-    needs.extend(hub.urgent.iter().map(of_urgent));
-    needs
-}
-
-fn is_open(question: &Question) -> bool {
-    matches!(question.state, QuestionState::Open | QuestionState::Claimed)
-}
-
-fn of_question(question: &Question, hub: &Snapshot) -> Need {
-    let session = hub.session(&question.project, question.from.as_str());
-    let text = question_text(question);
-    let (verb, text) = match question.kind {
-        Kind::Approval => (
-            "asks for permission",
-            request_text(question.data.as_ref(), text),
-        ),
-        _ => ("asks", text.to_owned()),
+    let is_urgent = |it: &Need| {
+        it.state == Some(Alert::Blocked) && hub.urgent.iter().any(|urgent| Some(urgent.id) == it.id)
     };
-    let report = hub.notifications.get(&question.id).and_then(Option::as_ref);
+    let needs = needs.filter(|it| !is_urgent(it));
+    needs.chain(hub.urgent.iter().map(of_urgent)).collect()
+}
+
+/// A need as it is shown; `report` is the notification that it is about.
+fn need_of(need: hub_needs::Need<'_>, report: Option<&Notification>) -> Need {
+    let (project, from, text, answers) = match need {
+        hub_needs::Need::Question(question, _) => {
+            let text = match question.kind {
+                Kind::Approval => request_text(question.data.as_ref(), need.text()),
+                _ => need.text().to_owned(),
+            };
+            let answers = answers_to(question, &text);
+            (&question.project, question.from.as_str(), text, answers)
+        }
+        hub_needs::Need::Session { session, .. } => {
+            let text = need.text().to_owned();
+            (&session.project, session.name.as_str(), text, Vec::new())
+        }
+    };
+    let (state, verb) = state_of(need);
+    let session = need.session();
+    let report = report.filter(|_| state != Alert::YourTurn);
     Need {
-        tag: question.id.to_string(),
-        state: Some(Alert::NeedsYou),
-        id: Some(question.id),
-        ts: question.ts,
-        project: question.project.clone(),
-        from: question.from.to_string(),
+        tag: need.tag(),
+        state: Some(state),
+        id: need.notification(),
+        ts: need.since(),
+        project: project.clone(),
+        from: from.to_owned(),
         session: session.map(|it| it.id.clone()),
-        name: session.map_or_else(|| question.from.to_string(), |it| it.name.clone()),
+        name: session.map_or(from, |it| &it.name).to_owned(),
         priority: report.map_or(Priority::Normal, |it| it.priority),
         verb,
-        answers: answers_to(question, &text),
         text: truncate(&text),
+        answers,
+    }
+}
+
+/// The state that alerts, and a verb phrase for it.
+fn state_of(need: hub_needs::Need<'_>) -> (Alert, &'static str) {
+    match need {
+        hub_needs::Need::Question(question, _) if question.kind == Kind::Approval => {
+            (Alert::NeedsYou, "asks for permission")
+        }
+        hub_needs::Need::Question(..) => (Alert::NeedsYou, "asks"),
+        hub_needs::Need::Session { halt, .. } => match halt {
+            Halt::Error => (Alert::Blocked, "has an error"),
+            Halt::Silent => (Alert::Blocked, "has fallen silent"),
+            Halt::Died => (Alert::Blocked, "has died"),
+            Halt::YourTurn => (Alert::YourTurn, "has stopped"),
+        },
     }
 }
 
@@ -154,52 +157,6 @@ fn answers_to(question: &Question, text: &str) -> Vec<Choice> {
     options.iter().map(|it| choice((it, it))).collect()
 }
 
-fn of_trouble(session: &Session, hub: &Snapshot) -> Need {
-    let report = session
-        .last
-        .and_then(|last| hub.notifications.get(&last)?.as_ref());
-    let error = report.filter(|it| it.kind == Kind::Error);
-    let is_silent = session.silent && error.is_none() && !session.gone;
-    let text = match error.or_else(|| report.filter(|_| is_silent)) {
-        Some(report) => report.msg.as_str(),
-        None if is_silent => "",
-        None => session.phase.text.as_deref().unwrap_or_default(),
-    };
-    let verb = match session.gone {
-        true => "has died",
-        false if is_silent => "has fallen silent",
-        false => "has an error",
-    };
-    let mut need = of_phase(session, Alert::Blocked, verb, text);
-    need.id = report.map(|it| it.id).or(session.last);
-    need.priority = report.map_or(Priority::Normal, |it| it.priority);
-    need
-}
-
-/// A need that a session has by its phase.
-fn of_phase(session: &Session, state: Alert, verb: &'static str, text: &str) -> Need {
-    let Session {
-        id,
-        project,
-        phase: Phase { name, since, .. },
-        ..
-    } = session;
-    Need {
-        tag: format!("{name} {project}/{id} {since}"),
-        state: Some(state),
-        id: session.last,
-        ts: *since,
-        project: project.clone(),
-        from: session.name.clone(),
-        session: Some(id.clone()),
-        name: session.name.clone(),
-        priority: Priority::Normal,
-        verb,
-        text: truncate(text),
-        answers: Vec::new(),
-    }
-}
-
 fn of_urgent(urgent: &Notification) -> Need {
     let text = match &urgent.title {
         Some(title) => format!("{title}\n{}", urgent.msg),
@@ -221,45 +178,6 @@ fn of_urgent(urgent: &Notification) -> Need {
         verb: "sends an urgent message",
         text: truncate(&text),
         answers: Vec::new(),
-    }
-}
-
-/// The text of a question without the hook's words before it, which repeat the asker.
-fn question_text(question: &Question) -> &str {
-    let msg = question.msg.as_str();
-    let is_of_hook = question
-        .data
-        .as_ref()
-        .is_some_and(|data| data["via"] == "hook");
-    let framed = msg.strip_prefix("Agent ").filter(|_| is_of_hook);
-    let after = |frame: &str| {
-        let (name, text) = framed?.split_once(frame)?;
-        (!name.is_empty() && !name.contains('\n')).then_some(text)
-    };
-    if question.kind == Kind::Approval {
-        return match after(" needs a permission") {
-            Some("") => "It needs a permission.",
-            Some(text) => text.strip_prefix(": ").unwrap_or(msg),
-            None => msg,
-        };
-    }
-    after(" asks: ").map_or(msg, without_hint)
-}
-
-/// A question without the hint at its end how to answer it.
-fn without_hint(text: &str) -> &str {
-    let Some((question, hint)) = text.strip_suffix(')').and_then(|it| it.rsplit_once(" (")) else {
-        return text;
-    };
-    let number = hint
-        .strip_prefix("hubctl answer ")
-        .and_then(|it| it.strip_suffix(" \"…\""));
-    let is_number =
-        number.is_some_and(|it| !it.is_empty() && it.bytes().all(|b| b.is_ascii_digit()));
-    if is_number || hint == "answer it in its own terminal" {
-        question
-    } else {
-        text
     }
 }
 

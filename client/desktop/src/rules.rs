@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use hub_protocol::{Alert, Preferences, Priority, Timestamp};
+use hub_protocol::{Alert, InboxName, Preferences, Priority, Timestamp};
 
 use crate::needs::Need;
 
@@ -53,41 +53,12 @@ fn rank(need: &Need) -> Option<Alert> {
 /// Whether the need may disturb the person now. `urgent` always may.
 fn may_alert(preferences: &Preferences, need: &Need, now: Timestamp) -> bool {
     need.priority == Priority::Urgent
-        || !(is_quiet(preferences, now) || is_muted(preferences, need, now))
+        || !(preferences.quiet.as_ref().is_some_and(|it| it.apply(now))
+            || is_muted(preferences, need, now))
 }
 
 fn is_muted(preferences: &Preferences, need: &Need, now: Timestamp) -> bool {
-    preferences.mutes.iter().any(|mute| {
-        let of = |session: &str| {
-            session == need.from
-                || need
-                    .session
-                    .as_ref()
-                    .is_some_and(|it| it.as_str() == session)
-        };
-        mute.project == need.project
-            && mute.session.as_ref().is_none_or(|it| of(it.as_str()))
-            && mute.until.is_none_or(|until| now < until)
-    })
-}
-
-/// Whether the quiet hours apply now: from `from` (inclusive) to `to` (exclusive), in the zone's local time.
-fn is_quiet(preferences: &Preferences, now: Timestamp) -> bool {
-    let Some(quiet) = &preferences.quiet else {
-        return false;
-    };
-    let zone = jiff::tz::TimeZone::get(quiet.zone.as_str());
-    let instant = jiff::Timestamp::from_millisecond(now.as_millis());
-    let (Ok(zone), Ok(instant)) = (zone, instant) else {
-        return false;
-    };
-    let time = zone.to_datetime(instant).time();
-    // Both are `HH:MM`, whose order is that of the times.
-    let at = format!("{:02}:{:02}", time.hour(), time.minute());
-    let (from, to) = (quiet.from.to_string(), quiet.to.to_string());
-    if from <= to {
-        from <= at && at < to
-    } else {
-        from <= at || at < to
-    }
+    let is_own = |it: &InboxName| it.as_str() == need.from || Some(it) == need.session.as_ref();
+    let mut mutes = preferences.mutes.iter();
+    mutes.any(|it| it.applies(&need.project, is_own, now))
 }

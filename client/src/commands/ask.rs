@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use hub_protocol::{
     AckRequest, Framed, InboxName, Kind, Post, ProjectName, Published, Question, QuestionState,
-    Seq, Timestamp,
+    Seq, Span, Timestamp,
 };
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::notify::{json as any_json, text as message};
 use crate::api::question::{outcome, path};
-use crate::arguments::span::Span;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;

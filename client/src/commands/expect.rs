@@ -1,9 +1,8 @@
 //! `hubctl expect`: notifies a session of another's stop, or that none came in time.
 
-use hub_protocol::{InboxName, ProjectName};
+use hub_protocol::{InboxName, ProjectName, Span};
 
 use super::listen::{NewListener, show};
-use crate::arguments::span::Span;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::identity::Context;

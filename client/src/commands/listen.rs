@@ -1,9 +1,8 @@
 //! `hubctl listen`: notifies a session of the next stop of others.
 
-use hub_protocol::{InboxName, Listening, ProjectName};
+use hub_protocol::{InboxName, Listening, ProjectName, Span};
 use reqwest::Method;
 
-use crate::arguments::span::Span;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};

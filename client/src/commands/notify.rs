@@ -6,12 +6,11 @@ use std::io::Read;
 
 use hub_protocol::{
     InboxName, InboxTouched, Kind, MAX_ITEM_BYTES, Post, Priority, ProjectName, Published, Seq,
-    Timestamp,
+    Span, Timestamp,
 };
 use serde_json::Value;
 
 use super::listen::NewListener;
-use crate::arguments::span::Span;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::parse;

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use hub_protocol::Span;
 use serde::Deserialize;
 
-use crate::arguments::span::Span;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Path, Request, parse};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::arguments::span::Span;
+use hub_protocol::Span;
+
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::Path;

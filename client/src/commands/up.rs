@@ -10,11 +10,11 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use hub_protocol::Span;
 use rustix::fs::OFlags;
 
 use super::down::holder_shown;
 use super::service::is_service;
-use crate::arguments::span::Span;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, SOON};

@@ -5,10 +5,9 @@ mod identity;
 mod rewake;
 mod waiter;
 
-use hub_protocol::{InboxName, Kind, Priority, ProjectName};
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Span};
 
 use self::waiter::Waiter;
-use crate::arguments::span::Span;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::identity::Context;

@@ -5,13 +5,12 @@ mod series;
 use std::time::Duration;
 
 use hub_protocol::{
-    InboxName, Kind, Post, ProjectName, Published, Seq, Step, Timestamp, Trace, Way,
+    InboxName, Kind, Post, ProjectName, Published, Seq, Span, Step, Timestamp, Trace, Way,
 };
 use tokio::time::Instant;
 
 use self::series::Series;
 use crate::api::session::{display_name, session};
-use crate::arguments::span::Span;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, json, parse};

@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
+use hub_needs::Finder;
 use hub_protocol::{PhaseName, Session};
 
-use crate::store::Finder;
 use crate::text::{line, without_name};
 
 /// The groups in their order.

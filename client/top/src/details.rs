@@ -1,5 +1,6 @@
 //! The details of a selected row, as lines of text with a tone.
 
+use hub_needs::{Edit, ToolRequest, question_text, tool_request};
 use hub_protocol::{
     AnswerDelivery, Notification, Question, QuestionState, Seq, Session, Timestamp,
 };
@@ -10,9 +11,8 @@ use similar::{ChangeTag, TextDiff};
 use crate::board::activity;
 use crate::dialog::{Dialog, dialog};
 use crate::draft::Draft;
-use crate::needs::{Need, question_text};
+use crate::needs::Need;
 use crate::outbox::Outbox;
-use crate::request::{Edit, ToolRequest, tool_request};
 use crate::text::{line, lines};
 
 /// How a line looks.
@@ -59,7 +59,7 @@ impl Details {
             (None, Some(session)) => details.trouble(need, session, known),
             (None, None) => {}
         }
-        details.thread(need.notification(), known);
+        details.thread(need.notification, known);
         details
     }
 

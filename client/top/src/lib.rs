@@ -13,7 +13,6 @@ mod keys;
 mod live;
 mod needs;
 mod outbox;
-mod request;
 mod rows;
 mod run;
 mod store;

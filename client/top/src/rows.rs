@@ -62,7 +62,7 @@ impl<'a> Row<'a> {
     pub(crate) fn notification(&self) -> Option<Seq> {
         match self {
             Self::Title(..) => None,
-            Self::Need(need) => need.notification(),
+            Self::Need(need) => need.notification,
             Self::Session(row) => row.session.last,
         }
     }

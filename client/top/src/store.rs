@@ -1,10 +1,10 @@
 //! The data of the hub: sessions, open questions, recent notifications and mutes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use hub_protocol::{
-    About, HistoryPage, Mute, Notification, Preferences, Question, Questions, Seq, Session,
-    Sessions, Timestamp,
+    About, HistoryPage, InboxName, Mute, Notification, Preferences, Question, Questions, Seq,
+    Session, Sessions, Timestamp,
 };
 use serde::Deserialize;
 
@@ -34,10 +34,6 @@ pub(crate) struct Store {
     /// The hub's clock minus this machine's, in ms.
     ahead: i64,
 }
-
-/// Sessions by project and any of their names.
-#[derive(Debug)]
-pub(crate) struct Finder<'a>(HashMap<(&'a str, &'a str), &'a Session>);
 
 impl Store {
     /// Replaces everything by a first view that arrived at `now` of this machine's clock.
@@ -90,39 +86,8 @@ impl Store {
 
     /// Whether the person has muted the session or its project.
     pub(crate) fn is_muted(&self, session: &Session, now: Timestamp) -> bool {
-        self.mutes.iter().any(|mute| {
-            mute.project == session.project
-                && mute.session.as_ref().is_none_or(|it| *it == session.id)
-                && mute.until.is_none_or(|until| now < until)
-        })
-    }
-
-    /// The sessions by their names.
-    pub(crate) fn finder(&self) -> Finder<'_> {
-        Finder::of(&self.sessions)
-    }
-}
-
-impl<'a> Finder<'a> {
-    /// Indexes sessions by id, other ids and short name. An id takes precedence over the name of another session.
-    pub(crate) fn of(sessions: &'a [Session]) -> Self {
-        let mut found = HashMap::new();
-        for session in sessions {
-            let project = session.project.as_str();
-            for alias in &session.aliases {
-                found.entry((project, alias.as_str())).or_insert(session);
-            }
-            found
-                .entry((project, session.name.as_str()))
-                .or_insert(session);
-        }
-        let ids = sessions.iter();
-        found.extend(ids.map(|it| ((it.project.as_str(), it.id.as_str()), it)));
-        Self(found)
-    }
-
-    /// The session of `project` with this id or name.
-    pub(crate) fn find(&self, project: &str, name: &str) -> Option<&'a Session> {
-        self.0.get(&(project, name)).copied()
+        let is_own = |sender: &InboxName| *sender == session.id;
+        let mut mutes = self.mutes.iter();
+        mutes.any(|it| it.applies(&session.project, is_own, now))
     }
 }

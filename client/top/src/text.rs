@@ -115,4 +115,14 @@ mod tests {
         assert_eq!(fit("long name", 5), "long…");
         assert_eq!(fit("ab", 4), "ab  ");
     }
+
+    #[test]
+    fn words_that_are_shown_beside_a_report_are_left_out() {
+        assert_eq!(
+            without_name("Agent w completed (worker of x): ok", "w"),
+            "ok"
+        );
+        assert_eq!(without_name("Agent w is waiting for input: hm", "w"), "hm");
+        assert_eq!(without_name("Agent other says", "w"), "Agent other says");
+    }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use hub_protocol::{Kind, Priority, ProjectName, TimeOfDay, one_line};
+use hub_protocol::{Kind, Priority, ProjectName, Span, TimeOfDay, one_line};
 use hyper::Uri;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use toml::{Table, Value};
@@ -182,11 +182,13 @@ impl ForwardTable {
             return Err("token: use printable ASCII characters only".into());
         }
         let quiet_hours = self.quiet_hours.as_deref().map(str::parse).transpose();
-        let after = self.after.as_deref().map_or(Ok(Duration::ZERO), duration);
+        let after = self.after.as_deref().unwrap_or("0").parse::<Span>();
         Ok(ForwardSettings {
             url: url.trim_end_matches('/').into(),
             quiet_hours: quiet_hours.map_err(|error| format!("quiet_hours: {error}"))?,
-            after: after.map_err(|error| format!("after: {error}"))?,
+            after: after
+                .map_err(|error| format!("after: {}", one_line(&error)))?
+                .0,
             name: self.name,
             kind: self.kind,
             topic: self.topic.map(Secret::from),
@@ -252,34 +254,10 @@ fn check_url(url: &str, insecure: bool) -> Result<(), String> {
     }
 }
 
-/// Reads `90`, `90s`, `10m`, `2h` or `7d`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let (number, unit) = match text.strip_suffix(['s', 'm', 'h', 'd']) {
-        Some(number) => (number, &text[number.len()..]),
-        None => (text, "s"),
-    };
-    let seconds = match unit {
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        _ => 1,
-    };
-    let number: Option<u32> = number.parse().ok();
-    let number = number.ok_or_else(|| {
-        let text = one_line(text);
-        format!("invalid duration '{text}': use seconds, or 90s, 10m, 2h or 7d")
-    })?;
-    Ok(Duration::from_secs(u64::from(number) * seconds))
-}
-
 impl QuietHours {
     /// Whether they include this time of the day.
     pub fn include(self, time: TimeOfDay) -> bool {
-        if self.from <= self.to {
-            (self.from..self.to).contains(&time)
-        } else {
-            time >= self.from || time < self.to
-        }
+        time.is_within(self.from, self.to)
     }
 }
 

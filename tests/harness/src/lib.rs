@@ -12,7 +12,9 @@ mod marker;
 pub mod model;
 pub mod ntfy;
 mod poll;
+mod process;
 mod raw;
+mod server;
 mod tmux;
 
 pub use calls::each;
@@ -24,6 +26,7 @@ pub use marker::Marker;
 pub use model::Model;
 pub use ntfy::Ntfy;
 pub use poll::{PATIENCE, until, within};
+pub use process::process;
 pub use raw::Raw;
 pub use tmux::{Attached, Pane, Tmux};
 

@@ -12,47 +12,34 @@ mod script;
 mod serve;
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Instant;
-
-use tokio::sync::oneshot;
 
 pub use reply::{Block, Reply};
 pub use request::Request;
 pub use script::{rules, turns};
 
 use crate::PATIENCE;
+use crate::server::Server;
 use serve::Shared;
 
 /// A model server on its own loopback port; stopped when dropped.
 #[derive(Debug)]
 pub struct Model {
-    port: u16,
+    server: Server,
     shared: Arc<Shared>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Model {
     /// Starts a server. The script may be called from several threads, and may block without blocking other requests.
     pub fn start(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
-        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-        let port = listener.local_addr().expect("an address").port();
         let shared = Arc::new(Shared::new(Box::new(script)));
-        let (stop, stopped) = oneshot::channel();
-        let served = shared.clone();
-        let thread = std::thread::spawn(move || serve::run(listener, served, stopped));
-        Self {
-            port,
-            shared,
-            stop: Some(stop),
-            thread: Some(thread),
-        }
+        let server = Server::start(0, serve::router(shared.clone()));
+        Self { server, shared }
     }
 
     /// Returns the URL that the client uses in place of its vendor's.
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        self.server.url()
     }
 
     /// Returns the conversation's requests so far, in the order of their arrival.
@@ -89,14 +76,5 @@ impl Model {
     pub fn received(&self, text: &str) -> Vec<usize> {
         let times = |request: &Request| vec![request.number; request.count_new(text)];
         self.requests().iter().flat_map(times).collect()
-    }
-}
-
-impl Drop for Model {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }

@@ -4,7 +4,6 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::body::{Body, Bytes};
@@ -15,8 +14,9 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
+use crate::server::Server;
 use crate::until;
 
 /// The longest message that ntfy shows as a message, in bytes.
@@ -25,10 +25,8 @@ const MAX_MESSAGE: usize = 4096;
 /// A server on its own loopback port; stopped when dropped.
 #[derive(Debug)]
 pub struct Ntfy {
-    port: u16,
+    server: Server,
     shared: Arc<NtfyShared>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
@@ -97,31 +95,28 @@ impl Ntfy {
 
     /// Starts a server at a port.
     pub fn start_at(port: u16) -> Self {
-        let listener = std::net::TcpListener::bind(("127.0.0.1", port)).expect("a port");
-        let port = listener.local_addr().expect("an address").port();
         let shared = Arc::new(NtfyShared {
             inner: Mutex::default(),
             grown: watch::Sender::new(0),
         });
-        let (stop, stopped) = oneshot::channel();
-        let served = shared.clone();
-        let thread = std::thread::spawn(move || run(listener, served, stopped));
-        Self {
-            port,
-            shared,
-            stop: Some(stop),
-            thread: Some(thread),
-        }
+        let app = Router::new()
+            .route("/", post(publish_json))
+            .route("/{topic}", post(publish_text))
+            .route("/{topic}/json", get(subscribe))
+            .fallback(take)
+            .with_state(shared.clone());
+        let server = Server::start(port, app);
+        Self { server, shared }
     }
 
     /// Returns the server's address.
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        self.server.url()
     }
 
     /// Returns the port.
     pub fn port(&self) -> u16 {
-        self.port
+        self.server.port()
     }
 
     /// Requires an access token, except to write into the topic `reply`.
@@ -187,15 +182,6 @@ pub fn button<'a>(message: &'a Value, label: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no button '{label}' in {message}"))
 }
 
-impl Drop for Ntfy {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
 impl NtfyShared {
     fn state(&self) -> MutexGuard<'_, NtfyState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -224,25 +210,6 @@ impl NtfyShared {
         let wanted = state.token.as_ref().map(|it| format!("Bearer {it}"));
         wanted.is_none() || given == wanted.as_deref()
     }
-}
-
-fn run(listener: std::net::TcpListener, shared: Arc<NtfyShared>, stop: oneshot::Receiver<()>) {
-    listener.set_nonblocking(true).expect("a listener");
-    let runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = { runtime }.enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-        let app = Router::new()
-            .route("/", post(publish_json))
-            .route("/{topic}", post(publish_text))
-            .route("/{topic}/json", get(subscribe))
-            .fallback(take)
-            .with_state(shared);
-        tokio::select! {
-            served = axum::serve(listener, app) => served.expect("it serves"),
-            _ = stop => {}
-        }
-    });
 }
 
 /// Carries out what is planned for this request; `None` if it is treated as usual.

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{PATIENCE, until, within};
+use serde_json::{Value, json};
+
+use crate::{PATIENCE, process, until, within};
 
 /// A tmux server with its socket in a directory of the test; killed when dropped.
 #[derive(Debug)]
@@ -75,6 +77,18 @@ impl Tmux {
         let id = run(tmux.arg("--").args(command)).trim().into();
         let socket = self.socket.clone();
         Pane { socket, id }
+    }
+
+    /// Starts a program that prints `NAME is here` in a directory; returns its terminal, and the pane and process as a
+    /// session registers them.
+    pub fn session(&self, name: &str, dir: &Path) -> (Pane, Value) {
+        let script = format!("echo {name} is here; exec sleep 600");
+        let pane = self.start(name, dir, &[], &["sh", "-c", &script].map(str::to_owned));
+        pane.until("the program has started", |text| text.contains("is here"));
+        let pid = pane.tmux("display-message -p -t", &[pane.id(), "#{pane_pid}"]);
+        let process = process(pid.trim().parse().expect("a number"));
+        let info = json!({ "pane": pane.id(), "process": process });
+        (pane, info)
     }
 }
 
@@ -148,10 +162,12 @@ impl Pane {
 
     /// Returns the exit code of an ended program; -1 if a signal ended it.
     pub fn exit_code(&self) -> Option<i32> {
-        let format = "#{pane_dead}:#{pane_dead_status}";
+        let format = "#{pane_dead_status}:#{pane_dead_signal}";
         let said = self.tmux("display-message -p -t", &[&self.id, format]);
-        let (dead, status) = said.trim().split_once(':')?;
-        (dead == "1").then(|| status.parse().unwrap_or(-1))
+        // Both are empty until the program has ended.
+        let (status, signal) = said.trim().split_once(':')?;
+        let by_signal = || (!signal.is_empty()).then_some(-1);
+        status.parse().ok().or_else(by_signal)
     }
 
     /// Waits until the program has ended; returns its exit code.

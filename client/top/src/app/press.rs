@@ -101,7 +101,7 @@ impl App {
     fn open_session(&mut self, target: &Target, now: Timestamp) {
         let question = target.session.as_ref().and_then(|it| it.phase.question);
         match question.filter(|id| self.store.question(*id).is_some()) {
-            Some(id) => self.select(Some(format!("question {id}")), now),
+            Some(id) => self.select(Some(id.to_string()), now),
             None => self.zoomed = !self.zoomed,
         }
     }

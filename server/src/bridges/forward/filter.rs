@@ -1,6 +1,6 @@
 //! Which notifications a forward passes on.
 
-use hub_protocol::{Mute, Priority, Seq, TimeOfDay, Timestamp};
+use hub_protocol::{InboxName, Mute, Priority, Seq, TimeOfDay, Timestamp};
 
 use super::Forward;
 use crate::core::record::Route;
@@ -49,16 +49,13 @@ impl Forward {
 
 /// Whether the person muted the sender's project or the sender.
 fn is_muted(mutes: &[Mute], route: &Route, now: Timestamp) -> bool {
-    mutes.iter().any(|mute| {
-        mute.project == route.project
-            && mute.session.as_ref().is_none_or(|it| *it == route.from)
-            && mute.until.is_none_or(|until| until > now)
-    })
+    let is_sender = |it: &InboxName| *it == route.from;
+    let mut mutes = mutes.iter();
+    mutes.any(|it| it.applies(&route.project, is_sender, now))
 }
 
 /// The time of the day on this machine.
 fn local_time(now: Timestamp) -> Option<TimeOfDay> {
     let now = jiff::Timestamp::from_millisecond(now.as_millis()).ok()?;
-    let local = now.to_zoned(jiff::tz::TimeZone::system());
-    local.strftime("%H:%M").to_string().parse().ok()
+    Some(now.to_zoned(jiff::tz::TimeZone::system()).time().into())
 }

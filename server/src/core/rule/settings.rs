@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Kind, PhaseName, Priority};
+use hub_protocol::{InboxName, Kind, PhaseName, Priority, Span};
 use regex::RegexBuilder;
 use serde::Deserialize;
 use toml::Table;
@@ -355,24 +355,12 @@ fn phase(text: &str) -> Result<PhaseName, String> {
     })
 }
 
-/// Parses a time such as `90s`, `10m`, `2h` or `7d`, in milliseconds.
+/// Parses a time with its unit, in milliseconds.
 fn span(key: &str, text: &str) -> Result<i64, String> {
-    let unit = |unit| match unit {
-        's' => Some(1000),
-        'm' => Some(60_000),
-        'h' => Some(3_600_000),
-        'd' => Some(86_400_000),
-        _ => None,
-    };
-    let parsed = text.char_indices().next_back().and_then(|(at, last)| {
-        let digits = &text[..at];
-        let is_number = !digits.is_empty() && digits.bytes().all(|it| it.is_ascii_digit());
-        let number: i64 = digits.parse().ok().filter(|_| is_number)?;
-        number
-            .checked_mul(unit(last)?)
-            .filter(|ms| *ms <= MAX_SPAN_MS)
-    });
-    parsed.ok_or_else(|| {
+    let has_unit = text.ends_with(char::is_alphabetic);
+    let parsed = text.parse().ok().filter(|_| has_unit);
+    let millis = parsed.and_then(|Span(it)| i64::try_from(it.as_millis()).ok());
+    millis.filter(|it| *it <= MAX_SPAN_MS).ok_or_else(|| {
         format!("{key}: invalid duration '{text}': use 90s, 10m, 2h or 7d, at most 30d")
     })
 }

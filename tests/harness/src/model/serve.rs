@@ -11,7 +11,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
 use super::request::Message;
 use super::script::NOTHING;
@@ -78,26 +77,7 @@ impl Shared {
     }
 }
 
-/// Serves until `stopped`, and then cuts open connections.
-pub(super) fn run(
-    listener: std::net::TcpListener,
-    shared: Arc<Shared>,
-    stopped: oneshot::Receiver<()>,
-) {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = runtime.enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        listener.set_nonblocking(true).expect("a socket");
-        let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-        tokio::select! {
-            served = axum::serve(listener, router(shared)) => served.expect("a server"),
-            _ = stopped => {}
-        }
-    });
-    runtime.shutdown_background();
-}
-
-fn router(shared: Arc<Shared>) -> Router {
+pub(super) fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/v1/messages", post(claude))
         .route("/v1/messages/count_tokens", post(count_tokens))

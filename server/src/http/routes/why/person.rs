@@ -2,9 +2,8 @@
 //! (`web/core/alerts.js`, `mutes.js`, `quiet-hours.js`).
 
 use hub_protocol::{
-    Alert, Kind, Mute, Preferences, Priority, ProjectName, Quiet, Reason, Timestamp,
+    Alert, InboxName, Kind, Mute, Preferences, Priority, ProjectName, Quiet, Reason,
 };
-use jiff::tz::TimeZone;
 
 use super::pending::Explained;
 use crate::core::time::Now;
@@ -20,14 +19,15 @@ pub(super) fn alert(
 ) -> Explained {
     let is_urgent = item.priority == Priority::Urgent;
     let mutes = preferences.mutes.iter().filter(|_| !is_urgent);
+    let is_sender = |it: &InboxName| *it == item.from;
     let mute = mutes
         .clone()
-        .find(|it| applies(it, project, item, now.wall));
+        .find(|it| it.applies(project, is_sender, now.wall));
     if let Some(mute) = mute {
         return muted(mute);
     }
     let quiet = preferences.quiet.as_ref().filter(|_| !is_urgent);
-    if let Some(quiet) = quiet.filter(|it| is_quiet(it, now.wall)) {
+    if let Some(quiet) = quiet.filter(|it| it.apply(now.wall)) {
         let Quiet { from, to, zone } = quiet;
         let (from, to) = (String::from(*from), String::from(*to));
         let text = format!("quiet hours, from {from} to {to} ({})", zone.as_str());
@@ -61,13 +61,6 @@ pub(super) fn alert(
     )
 }
 
-fn applies(mute: &Mute, project: &ProjectName, item: &Item, now: Timestamp) -> bool {
-    let session = mute.session.as_ref();
-    mute.project == *project
-        && session.is_none_or(|it| *it == item.from)
-        && mute.until.is_none_or(|until| now < until)
-}
-
 fn muted(mute: &Mute) -> Explained {
     let who = mute.session.as_ref().map_or_else(
         || format!("project {}", mute.project),
@@ -79,23 +72,6 @@ fn muted(mute: &Mute) -> Explained {
             Explained::new(Reason::Snoozed, text).until(until)
         }
         None => Explained::new(Reason::Muted, format!("the person has muted {who}")),
-    }
-}
-
-/// Whether the quiet hours apply now, from `from` to `to` in the zone's local time. An unknown zone silences nothing.
-fn is_quiet(quiet: &Quiet, now: Timestamp) -> bool {
-    let zone = TimeZone::get(quiet.zone.as_str());
-    let at = jiff::Timestamp::from_millisecond(now.as_millis());
-    let (Ok(zone), Ok(at)) = (zone, at) else {
-        return false;
-    };
-    let local = at.to_zoned(zone).time();
-    let at = format!("{:02}:{:02}", local.hour(), local.minute());
-    let (from, to) = (String::from(quiet.from), String::from(quiet.to));
-    if from <= to {
-        from <= at && at < to
-    } else {
-        from <= at || at < to
     }
 }
 
@@ -119,7 +95,7 @@ mod tests {
             ("09:00", "10:00", "2026-11-24T07:30:00Z", false),
         ] {
             let at = at.parse().unwrap();
-            assert_eq!(is_quiet(&quiet(from, to), at), expected, "{at}");
+            assert_eq!(quiet(from, to).apply(at), expected, "{at}");
         }
     }
 }

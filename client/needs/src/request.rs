@@ -19,31 +19,37 @@ const INPUT: [&str; 4] = ["tool_input", "input", "args", "arguments"];
 
 /// A tool request in any agent's format.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct ToolRequest {
-    pub(crate) tool: String,
+pub struct ToolRequest {
+    /// The tool's name; empty if the request names none.
+    pub tool: String,
     /// The fields that `change` does not show: name and text.
-    pub(crate) parts: Vec<(String, String)>,
-    pub(crate) change: Option<FileChange>,
+    pub parts: Vec<(String, String)>,
+    /// The change of a file that it makes.
+    pub change: Option<FileChange>,
 }
 
 /// A change of a file.
 #[derive(Debug, PartialEq)]
-pub(crate) struct FileChange {
-    pub(crate) path: String,
-    pub(crate) edits: Vec<Edit>,
+pub struct FileChange {
+    /// The path of the file.
+    pub path: String,
+    /// The edits, in their order.
+    pub edits: Vec<Edit>,
 }
 
 /// A text of a file and its replacement.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Edit {
-    pub(crate) before: String,
-    pub(crate) after: String,
+pub struct Edit {
+    /// The text; empty if the whole file is written.
+    pub before: String,
+    /// Its replacement.
+    pub after: String,
     /// Whether every occurrence is replaced.
-    pub(crate) all: bool,
+    pub all: bool,
 }
 
 /// The request in the data of an approval; no field is left out.
-pub(crate) fn tool_request(data: &Value) -> Option<ToolRequest> {
+pub fn tool_request(data: &Value) -> Option<ToolRequest> {
     let Value::Object(all) = unwrap(data) else {
         let text = value_text(unwrap(data))?;
         let parts = vec![(String::new(), text)];
@@ -108,7 +114,8 @@ fn take_change(input: &mut Map<String, Value>) -> Option<FileChange> {
     let path = take(&mut rest, "file_path", "filePath")?;
     let edits = if let Some(edit) = take_edit(&mut rest) {
         vec![edit]
-    } else if let Some(Value::String(after)) = rest.shift_remove("content") {
+    } else if let Some(Value::String(after)) = rest.get("content").cloned() {
+        rest.shift_remove("content");
         vec![Edit {
             before: String::new(),
             after,
@@ -233,6 +240,10 @@ mod tests {
             let found = change(input);
             assert_eq!((found.change, found.parts.len()), (None, fields));
         }
+        let both = change(
+            json!({"file_path": "a", "content": 1, "edits": [{"old_string": "x", "new_string": "y"}]}),
+        );
+        assert_eq!(pairs(&both), [("content", "1")]);
         let write = change(json!({"filePath": "a", "content": "new"}));
         assert_eq!(write.change.unwrap().edits[0].after, "new");
     }
