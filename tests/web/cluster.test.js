@@ -29,6 +29,11 @@ test('a cluster shows the active hub, who lags and who is silent', () => {
   assert.match(details[4], /^vm: silent since /);
 });
 
+test('the active hub is never behind, also if its last report is older than another one', () => {
+  const nodes = cluster.nodes.map((it) => (it.node === 'vm' ? { ...it, role: 'standby', head: 15 } : it));
+  assert.equal(describeCluster({ ...cluster, nodes }).details[2], 'server1: active');
+});
+
 test('a cluster without an active hub, with a fault or with a loss is broken', () => {
   for (const broken of [{ active: undefined }, { fault: 'the disk' }, { damage: 'NATS lost 2 commits' }]) {
     assert.equal(describeCluster({ ...cluster, ...broken }).isBroken, true);

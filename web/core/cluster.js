@@ -12,7 +12,8 @@ export function describeCluster({ active, since, node, role, behind, fault, dama
   const newest = Math.max(0, ...nodes.map(({ head }) => head));
   const others = nodes.map((it) => {
     if (it.role === 'silent') return `${it.node}: silent since ${time(it.seen_at)}`;
-    return `${it.node}: ${it.role}${lag(newest - it.head)}`;
+    // The last report of the active one may be older than those of the others, but it is never behind them.
+    return `${it.node}: ${it.role}${lag(it.role === 'active' ? 0 : newest - it.head)}`;
   });
   const details = [
     active ? `${active} is active${since ? ` since ${time(since)}` : ''}` : 'No hub is active: nothing can be sent or answered',

@@ -127,7 +127,8 @@ fn describe_cluster(cluster: &ClusterInfo, version: &str) -> String {
     for it in others {
         let mut part = match (it.role.as_str(), newest - it.head) {
             ("silent", _) => format!("{} silent since {}", it.node, it.seen_at),
-            (role, 0) => format!("{} {role}", it.node),
+            // Its last report may be older than those of the others, but it is never behind them.
+            (role @ "active", _) | (role, 0) => format!("{} {role}", it.node),
             (role, behind) => format!("{} {role}, {behind} behind", it.node),
         };
         if it.version != version {
