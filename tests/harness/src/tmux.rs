@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -160,19 +161,20 @@ impl Pane {
         });
     }
 
-    /// Returns the exit code of an ended program; -1 if a signal ended it.
+    /// Returns the exit code of an ended program; -1 if tmux knows none, as after a signal.
     pub fn exit_code(&self) -> Option<i32> {
-        let format = "#{pane_dead_status}:#{pane_dead_signal}";
+        let format = "#{pane_dead}:#{pane_dead_status}";
         let said = self.tmux("display-message -p -t", &[&self.id, format]);
-        // Both are empty until the program has ended.
-        let (status, signal) = said.trim().split_once(':')?;
-        let by_signal = || (!signal.is_empty()).then_some(-1);
-        status.parse().ok().or_else(by_signal)
+        let (dead, status) = said.trim().split_once(':')?;
+        (dead == "1").then(|| status.parse().unwrap_or(-1))
     }
 
     /// Waits until the program has ended; returns its exit code.
     pub fn until_ended(&self) -> i32 {
-        until("the program has ended", || self.exit_code())
+        let code = until("the program has ended", || self.exit_code());
+        // tmux may learn the exit code after the end of the output, or never.
+        let later = || self.exit_code().filter(|code| *code >= 0);
+        within(Duration::from_secs(1), later).unwrap_or(code)
     }
 
     /// Runs a command of tmux with more arguments; returns its stdout.
