@@ -75,7 +75,8 @@ fn a_permission_is_approved_and_another_denied_with_a_reason() {
     let decision = &reply["hookSpecificOutput"]["decision"];
     assert_eq!(decision["behavior"], "deny");
     assert!(decision.to_string().contains("not on main"), "{decision}");
-    assert_eq!(pane.until_ended(), 0);
+    // tmux does not always learn the exit code.
+    assert!(matches!(pane.until_ended(), 0 | -1));
 }
 
 #[test]
