@@ -219,6 +219,17 @@ with the message."
     map)
   "The keys of the list of questions.")
 
+(defvar hub-question-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "a" #'hub-allow)
+    (define-key map "d" #'hub-deny)
+    map)
+  "The keys of a question that is shown whole.")
+
+(define-derived-mode hub-question-mode special-mode "Hub-Question"
+  "A question, with all that its answer allows.
+\\{hub-question-mode-map}")
+
 (define-derived-mode hub-questions-mode tabulated-list-mode "Hub-Questions"
   "The open questions of all agents.
 \\{hub-questions-mode-map}"
@@ -245,8 +256,11 @@ with the message."
                       (vector (number-to-string .id) (hub--age .ts)
                               (or .from_name .from)
                               (file-name-nondirectory .project)
-                              (hub--visible (car (split-string .msg "\n")))))))
+                              (hub--visible (car (split-string .text "\n")))))))
             (alist-get 'questions (hub--parse answer)))))
+
+(defconst hub--question-column 46
+  "The width of the columns before the question, with their gaps.")
 
 (defun hub--older-p (one other)
   "Whether the entry ONE of the list was asked before OTHER."
@@ -265,9 +279,16 @@ with the message."
   (replace-regexp-in-string "[\u200e\u200f\u202a-\u202e\u2066-\u2069[:cntrl:]]"
                             "" (subst-char-in-string ?\t ?\s text)))
 
+(defvar-local hub--viewed nil
+  "The question that this buffer shows.")
+
+(defvar-local hub--request-end nil
+  "Where the text ends that would be allowed.")
+
 (defun hub--question ()
-  "Return the question of this line."
-  (or (tabulated-list-get-id) (user-error "There is no question on this line")))
+  "Return the question of this line, or of this buffer."
+  (or hub--viewed (tabulated-list-get-id)
+      (user-error "There is no question on this line")))
 
 (defun hub--answer (question answer)
   "Answer QUESTION with the text ANSWER, and list the others."
@@ -301,9 +322,31 @@ offered for completion."
     question))
 
 (defun hub-allow (question)
-  "Allow what QUESTION asks for: a tool, or a plan."
+  "Allow what QUESTION asks for: a tool, or a plan.
+Its whole text must be on the screen: unless the line of the list shows
+it, it is shown in a buffer of its own, where `a' allows it once its end
+is visible."
   (interactive (list (hub--decision)))
-  (hub--answer question "allow"))
+  (let-alist question
+    (cond ((not (eq .complete t))
+           (user-error "Not all of it can be shown here: open it on the dashboard"))
+          ((hub--drawn-p .text)
+           (hub--answer question "allow"))
+          (t
+           (hub-view-question question)
+           (message "Read it to its end, then press a there")))))
+
+(defun hub--drawn-p (text)
+  "Whether TEXT is visible to its end: on its line of the list, or in its buffer."
+  (when-let ((window (get-buffer-window nil t)))
+    (if (derived-mode-p 'hub-questions-mode)
+        (and (not (string-search "\n" text))
+             (< (+ hub--question-column (string-width text))
+                (window-body-width window)))
+      (let ((start (window-start window)))
+        (and (<= start hub--request-end)
+             (<= (count-screen-lines start hub--request-end nil window)
+                 (window-body-height window)))))))
 
 (defun hub-deny (question reason)
   "Deny what QUESTION asks for, and tell the agent the REASON."
@@ -314,20 +357,25 @@ offered for completion."
   "Show the whole QUESTION, with its options and its data."
   (interactive (list (hub--question)))
   (with-current-buffer (get-buffer-create "*hub question*")
-    (let ((inhibit-read-only t))
+    (let ((inhibit-read-only t)
+          end)
       (erase-buffer)
       (let-alist question
-        (insert (format "%s asks in %s:\n\n%s\n" (or .from_name .from) .project
-                        (mapconcat #'hub--visible (split-string .msg "\n") "\n")))
+        (insert (format "%s asks in %s:\n\n%s" (or .from_name .from) .project
+                        (mapconcat #'hub--visible (split-string .text "\n") "\n")))
+        (setq end (point))
+        (insert "\n")
         (dolist (option .options)
           (insert "\n- " (hub--visible option)))
         (when .data
           (insert "\n\n" (json-encode .data))
           (json-pretty-print (save-excursion (re-search-backward "^[[{]") (point))
                              (point))))
-      (goto-char (point-min)))
-    (special-mode)
-    (display-buffer (current-buffer))))
+      (goto-char (point-min))
+      (hub-question-mode)
+      (setq hub--viewed question
+            hub--request-end end))
+    (set-window-point (display-buffer (current-buffer)) (point-min))))
 
 ;;; The mode line
 

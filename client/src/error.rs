@@ -106,6 +106,10 @@ fn hint(problem: &Problem) -> Option<&str> {
         "no_such_question" => "`hubctl questions` lists the open ones",
         "too_many_inboxes" => "`hubctl reset` empties a project",
         "too_many_listeners" => "`hubctl unlisten` removes one; `hubctl look` lists them",
+        "too_many_sessions" => {
+            "`hubctl reset` forgets those of a project; `hubctl sessions` lists them"
+        }
+        "too_many_questions" => "`hubctl questions` lists them; `hubctl withdraw` withdraws one",
         "inbox_held" => "--takeover ends the other waiter",
         "unauthorized" => "`hubctl config` shows which token is sent",
         "pane_unreachable" => "`hubctl look` shows the host, the directory and the pane",

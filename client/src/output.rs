@@ -50,7 +50,7 @@ pub(crate) async fn unread() {
 
 fn write(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    stdout.write_all(text.as_bytes())?;
+    stdout.write_all(text::shown(text).as_bytes())?;
     stdout.flush()
 }
 

@@ -6,7 +6,8 @@ pub(crate) mod status_file;
 use std::time::SystemTime;
 
 use hub_protocol::{
-    InboxName, InboxTouched, MAX_ITEM_BYTES, Post, Published, SpoolItem, Spooled, SpooledHook,
+    InboxName, InboxTouched, MAX_ITEM_BYTES, Post, Published, SpoolItem, SpoolKey, Spooled,
+    SpooledHook,
 };
 use serde_json::value::RawValue;
 
@@ -49,23 +50,40 @@ pub(crate) async fn publish(context: &Context, post: &Post) -> Result<Attempt, E
     publish_once(context, random::key(SystemTime::now())?, post).await
 }
 
-/// Sends `post` under `key`, so that the hub stores it once. Only a key that sorts by the time it was made may be
-/// spooled.
+/// Sends `post` under `key`, so that the hub stores it once.
 pub(crate) async fn publish_once(
     context: &Context,
-    key: String,
+    key: SpoolKey,
+    post: &Post,
+) -> Result<Attempt, Error> {
+    attempt(context, key.clone().as_str(), key, post).await
+}
+
+/// Sends `post` under `key`, which is not a key of the spool: if it cannot be sent, it is kept under a new one.
+pub(crate) async fn publish_as(
+    context: &Context,
+    key: &str,
+    post: &Post,
+) -> Result<Attempt, Error> {
+    attempt(context, key, random::key(SystemTime::now())?, post).await
+}
+
+async fn attempt(
+    context: &Context,
+    key: &str,
+    kept_as: SpoolKey,
     post: &Post,
 ) -> Result<Attempt, Error> {
     let body = body(post)?;
     let sent = async {
         let hub = context.hub()?;
-        let answer = hub.text(&request(&key, &body)).await?;
+        let answer = hub.text(&request(key, &body)).await?;
         Ok(Sent { answer, hub })
     };
     match sent.await {
         Ok(sent) => Ok(Attempt::Sent(sent)),
         Err(why) if Error::is_passing(&why) => {
-            let item = SpoolItem::new(key, Spooled::Post(body));
+            let item = SpoolItem::new(kept_as, Spooled::Post(body));
             Ok(Attempt::Unsent(Unsent { item, why }))
         }
         Err(error) => Err(error),
@@ -81,10 +99,11 @@ pub(crate) async fn send_spooled(hub: &Hub, context: &Context) {
     spool.reached();
     for item in spool.items() {
         let request = match &item.request {
-            Spooled::Post(body) => request(&item.key, body),
-            Spooled::Hook(hook) => spooled_hook(&item.key, hook),
+            Spooled::Post(body) => request(item.key.as_str(), body),
+            Spooled::Hook(hook) => spooled_hook(item.key.as_str(), hook),
         };
-        let sent = hub.text(&request).await;
+        // The hub must not take this process for the one that wrote the file.
+        let sent = hub.text(&request.header("hub-spooled", "1")).await;
         let done = match sent {
             Ok(_) => spool.remove(&item.key).map_err(anyhow::Error::from),
             Err(error) if error.is_passing() => return,
@@ -103,12 +122,6 @@ pub(crate) async fn send_spooled(hub: &Hub, context: &Context) {
 }
 
 impl Unsent {
-    /// Returns the same notification under a new key.
-    pub(crate) fn anew(mut self) -> Result<Self, Error> {
-        self.item.key = random::key(SystemTime::now())?;
-        Ok(self)
-    }
-
     /// Leaves the notification where the hub will find it. If sockets are blocked, that is the session's status file,
     /// because then only the worktree is writable; else it is the spool. A hub elsewhere does not read the status files
     /// of this machine.

@@ -1,24 +1,26 @@
 //! The spool: requests that could not be sent, stored until a hub accepts them.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, anyhow};
-use hub_protocol::SpoolItem;
+use hub_protocol::{SpoolItem, SpoolKey};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rustix::fs::OFlags;
 
 use crate::settings::Settings;
+use crate::system::no_follow::Dir;
 use crate::system::private::make_private;
+use crate::system::random;
 
-/// The largest file that is read as an item: the largest notification, with room for JSON escapes.
-const MAX_FILE_BYTES: u64 = 1024 * 1024;
-
-/// From this many files on, a hook spools nothing more.
+/// From this many files on, a hook spools nothing more, and a tunnel brings nothing more.
 const MANY: usize = 1000;
+
+/// A draft of this age was left by a process that was killed: writing one takes milliseconds.
+const OLD_DRAFT: Duration = Duration::from_secs(3600);
 
 /// The spool for one hub.
 ///
@@ -28,7 +30,8 @@ const MANY: usize = 1000;
 #[derive(Debug)]
 pub(crate) struct Spool {
     state_dir: PathBuf,
-    dir: PathBuf,
+    /// The directory below `state_dir`; no link is followed in it.
+    below: PathBuf,
     /// Why nothing may be spooled, if so.
     refused: Option<anyhow::Error>,
     /// The address of a hub that does not read this spool itself.
@@ -38,30 +41,24 @@ pub(crate) struct Spool {
 impl Spool {
     /// The spool for the hub that `settings` name. Its directory need not exist yet.
     pub(crate) fn of(settings: &Settings) -> Self {
-        let state_dir = settings.state_dir.value.clone();
-        let mut refused = settings.demand_state_dir().err();
+        let mut spool = Self {
+            state_dir: settings.state_dir.value.clone(),
+            below: "spool".into(),
+            refused: settings.demand_state_dir().err(),
+            elsewhere: None,
+        };
         if settings.is_own_hub() {
-            let dir = state_dir.join("spool");
-            return Self {
-                state_dir,
-                dir,
-                refused,
-                elsewhere: None,
-            };
+            return spool;
         }
         let hub = settings.address.value.to_string();
         let name = utf8_percent_encode(&hub, NON_ALPHANUMERIC).to_string();
-        let dir = state_dir.join("outbox").join(name);
-        if refused.is_none() && !dir.exists() {
+        spool.below = Path::new("outbox").join(name);
+        if spool.refused.is_none() && !spool.path().exists() {
             let source = settings.address.source;
-            refused = Some(anyhow!("no hub has ever been reached at {hub} ({source})"));
+            spool.refused = Some(anyhow!("no hub has ever been reached at {hub} ({source})"));
         }
-        Self {
-            state_dir,
-            dir,
-            refused,
-            elsewhere: Some(hub),
-        }
+        spool.elsewhere = Some(hub);
+        spool
     }
 
     /// The address of a hub that does not read this spool itself.
@@ -72,14 +69,24 @@ impl Spool {
     /// Records that the hub was reached: from now on requests may be spooled for it.
     pub(crate) fn reached(&self) {
         // If the directory cannot be made, the error is reported when something must be spooled.
-        if self.elsewhere.is_some() && self.state_dir.exists() && !self.dir.exists() {
+        if self.elsewhere.is_some() && self.state_dir.exists() && !self.path().exists() {
             let _ = self.make();
         }
     }
 
-    fn make(&self) -> anyhow::Result<()> {
+    /// The directory, for messages and for its creation.
+    fn path(&self) -> PathBuf {
+        self.state_dir.join(&self.below)
+    }
+
+    fn make(&self) -> anyhow::Result<Dir> {
         make_private(&self.state_dir)?;
-        make_private(&self.dir)
+        make_private(&self.path())?;
+        Ok(self.open()?)
+    }
+
+    fn open(&self) -> io::Result<Dir> {
+        Dir::open(&self.state_dir)?.walk(&self.below)
     }
 
     /// Writes `item` to the spool and syncs it to disk.
@@ -94,79 +101,89 @@ impl Spool {
 
     /// Whether so many items are spooled that no hub seems to read them.
     pub(crate) fn is_full(&self) -> bool {
-        fs::read_dir(&self.dir).is_ok_and(|entries| entries.count() >= MANY)
+        let names = self.open().and_then(|dir| dir.files());
+        names.is_ok_and(|names| names.len() >= MANY)
     }
 
     fn store(&self, item: &SpoolItem, durable: bool) -> anyhow::Result<()> {
         if let Some(refused) = &self.refused {
             return Err(anyhow!("{refused:#}"));
         }
-        self.make()?;
-        let draft = self.dir.join(format!(".{}.tmp", item.key));
-        let kept = self.write(&draft, item, durable);
+        let dir = self.make()?;
+        remove_old_drafts(&dir);
+        // A name of its own: another process may be writing an item with the same key.
+        let draft = random::key(SystemTime::now())?.draft();
+        let kept = write(&dir, Path::new(&draft), item, durable);
         if kept.is_err() {
-            let _ = fs::remove_file(&draft);
+            let _ = dir.remove(Path::new(&draft));
         }
-        kept.with_context(|| format!("spool {}", self.dir.display()))
+        kept.with_context(|| format!("spool {}", self.path().display()))
     }
 
-    fn write(&self, draft: &Path, item: &SpoolItem, durable: bool) -> anyhow::Result<()> {
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(draft)?;
-        file.write_all(&serde_json::to_vec(item)?)?;
-        if durable {
-            file.sync_all()?;
-        }
-        fs::rename(draft, self.dir.join(&item.key))?;
-        if durable {
-            File::open(&self.dir)?.sync_all()?;
-        }
-        Ok(())
-    }
-
-    /// The spooled items, oldest first. Unreadable files are skipped; the hub sets them aside.
-    pub(crate) fn items(&self) -> Vec<SpoolItem> {
-        let Ok(entries) = fs::read_dir(&self.dir) else {
-            return Vec::new();
-        };
-        let mut names = BTreeSet::new();
-        names.extend(entries.flatten().filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            (entry.file_type().ok()?.is_file() && !name.starts_with('.')).then_some(name)
-        }));
-        names.iter().filter_map(|name| self.read(name)).collect()
-    }
-
-    fn read(&self, name: &str) -> Option<SpoolItem> {
-        let mut bytes = Vec::new();
-        fs::OpenOptions::new()
-            .read(true)
-            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-            .open(self.dir.join(name))
-            .ok()?
-            .take(MAX_FILE_BYTES)
-            .read_to_end(&mut bytes)
-            .ok()?;
-        SpoolItem::parse(name, &bytes).ok()
+    /// The spooled items, oldest first, each read when it is asked for. Unreadable files are skipped; the hub sets them
+    /// aside.
+    pub(crate) fn items(&self) -> impl Iterator<Item = SpoolItem> {
+        let dir = self.open().ok();
+        let names = dir.as_ref().and_then(|dir| dir.files().ok());
+        let names = names.into_iter().flatten();
+        let keys = names.filter_map(|name| name.to_str()?.parse().ok());
+        let keys: BTreeSet<SpoolKey> = keys.collect();
+        keys.into_iter()
+            .filter_map(move |key| read(dir.as_ref()?, &key))
     }
 
     /// Removes an item that the hub has stored.
-    pub(crate) fn remove(&self, key: &str) -> io::Result<()> {
-        match fs::remove_file(self.dir.join(key)) {
+    pub(crate) fn remove(&self, key: &SpoolKey) -> io::Result<()> {
+        match self.open().and_then(|dir| dir.remove(key.path())) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             done => done,
         }
     }
 
     /// Sets an item aside that the hub will never accept, for a person to inspect.
-    pub(crate) fn reject(&self, key: &str) -> anyhow::Result<()> {
-        let rejected = self.dir.join("rejected");
-        make_private(&rejected)?;
-        fs::rename(self.dir.join(key), rejected.join(key))?;
-        Ok(())
+    pub(crate) fn reject(&self, key: &SpoolKey) -> anyhow::Result<()> {
+        let dir = self.open()?;
+        let rejected = dir.make(Path::new(SpoolKey::REJECTED), 0o700)?;
+        Ok(dir.rename_into(key.path(), &rejected, key.path())?)
+    }
+}
+
+fn write(dir: &Dir, draft: &Path, item: &SpoolItem, durable: bool) -> anyhow::Result<()> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+    let mut file: File = dir.file(draft, flags, 0o600)?;
+    file.write_all(&serde_json::to_vec(item)?)?;
+    if durable {
+        file.sync_all()?;
+    }
+    dir.rename(draft, item.key.path())?;
+    if durable {
+        dir.sync()?;
+    }
+    Ok(())
+}
+
+fn read(dir: &Dir, key: &SpoolKey) -> Option<SpoolItem> {
+    let file = dir.file(key.path(), OFlags::RDONLY, 0).ok()?;
+    let mut bytes = Vec::new();
+    file.take(SpoolItem::MAX_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    SpoolItem::parse(key, &bytes).ok()
+}
+
+/// Removes the drafts of processes that were killed while they wrote. A failure leaves them for the next time.
+fn remove_old_drafts(dir: &Dir) {
+    let names = dir.files().unwrap_or_default();
+    let drafts = names
+        .iter()
+        .filter(|name| name.to_str().is_some_and(SpoolKey::is_draft));
+    for draft in drafts.map(Path::new) {
+        let file = dir.file(draft, OFlags::RDONLY, 0);
+        let written = file.and_then(|file| file.metadata()?.modified());
+        let age = written.ok().and_then(|it| it.elapsed().ok());
+        if age.is_some_and(|age| age > OLD_DRAFT) {
+            let _ = dir.remove(draft);
+        }
     }
 }
 
@@ -177,11 +194,12 @@ mod tests {
     use crate::system::env::Env;
     use hub_protocol::Spooled;
     use serde_json::value::RawValue;
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
     fn item(key: &str) -> SpoolItem {
         SpoolItem::new(
-            key.into(),
+            key.parse().unwrap(),
             Spooled::Post(RawValue::from_string(r#"{"msg":"a"}"#.into()).unwrap()),
         )
     }
@@ -215,8 +233,8 @@ mod tests {
         assert!(of(1).keep(&item("k1")).is_err());
         of(1).reached();
         of(1).keep(&item("k1")).unwrap();
-        assert_eq!(of(1).items().len(), 1);
-        assert!(of(2).items().is_empty() && own(&state).items().is_empty());
+        assert_eq!(of(1).items().count(), 1);
+        assert_eq!(of(2).items().count() + own(&state).items().count(), 0);
     }
 
     #[test]
@@ -245,7 +263,7 @@ mod tests {
         let path = place.path().join("state/spool/k1");
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(names(&place.path().join("state/spool")), ["k1"]);
-        let request = &spool.items()[0].request;
+        let request = spool.items().next().unwrap().request;
         assert!(matches!(request, Spooled::Post(post) if post.get() == r#"{"msg":"a"}"#));
     }
 
@@ -256,7 +274,7 @@ mod tests {
         for key in ["3", "1", "2"] {
             spool.keep(&item(key)).unwrap();
         }
-        let keys: Vec<String> = spool.items().into_iter().map(|item| item.key).collect();
+        let keys: Vec<String> = spool.items().map(|item| item.key.into()).collect();
         assert_eq!(keys, ["1", "2", "3"]);
     }
 
@@ -265,8 +283,8 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let spool = own(&place.path().join("state"));
         spool.keep(&item("k1")).unwrap();
-        spool.reject("k1").unwrap();
-        assert!(spool.items().is_empty());
+        spool.reject(&item("k1").key).unwrap();
+        assert!(spool.items().next().is_none());
         assert_eq!(names(&place.path().join("state/spool/rejected")), ["k1"]);
     }
 
@@ -277,5 +295,47 @@ mod tests {
         fs::create_dir(&state).unwrap();
         fs::set_permissions(&state, fs::Permissions::from_mode(0o777)).unwrap();
         assert!(own(&state).keep(&item("k1")).is_err());
+    }
+
+    #[test]
+    fn no_link_in_the_spool_is_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (state, elsewhere) = (place.path().join("state"), place.path().join("elsewhere"));
+        let spool = own(&state);
+        spool.keep(&item("k1")).unwrap();
+        fs::create_dir(&elsewhere).unwrap();
+        fs::rename(state.join("spool/k1"), elsewhere.join("k1")).unwrap();
+        symlink(elsewhere.join("k1"), state.join("spool/k1")).unwrap();
+        symlink(&elsewhere, state.join("spool/rejected")).unwrap();
+        assert!(spool.items().next().is_none());
+        assert!(spool.reject(&item("k1").key).is_err());
+        spool.keep(&item("k1")).unwrap();
+        assert!(state.join("spool/k1").symlink_metadata().unwrap().is_file());
+        fs::remove_dir_all(state.join("spool")).unwrap();
+        symlink(&elsewhere, state.join("spool")).unwrap();
+        assert!(spool.keep(&item("k2")).is_err());
+        assert!(spool.items().next().is_none());
+        assert!(spool.remove(&item("k1").key).is_err());
+        assert_eq!(names(&elsewhere), ["k1"]);
+    }
+
+    #[test]
+    fn a_draft_of_a_killed_process_is_in_nobodys_way_and_is_removed_after_an_hour() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("state/spool");
+        let spool = own(&place.path().join("state"));
+        spool.keep(&item("k0")).unwrap();
+        let draft = dir.join(item("k1").key.draft());
+        let file = File::create(&draft).unwrap();
+        file.set_modified(SystemTime::now() - OLD_DRAFT + Duration::from_secs(60))
+            .unwrap();
+        spool.keep(&item("k1")).unwrap();
+        assert!(draft.exists());
+        file.set_modified(SystemTime::now() - OLD_DRAFT - Duration::from_secs(60))
+            .unwrap();
+        spool.keep(&item("k2")).unwrap();
+        let mut left = names(&dir);
+        left.sort();
+        assert_eq!(left, ["k0", "k1", "k2"]);
     }
 }

@@ -2,14 +2,14 @@
 class Hub < Formula
   desc "Durable notifications between coding agents on one machine"
   homepage "@URL@"
-  url "@URL@/hub_@VERSION@.source.tar.gz"
+  url "@URL@/releases/download/v@VERSION@/hub_@VERSION@.source.tar.gz"
   sha256 "@SHA256@"
   license any_of: ["MIT", "Apache-2.0"]
 
   depends_on "rust" => :build
 
   def install
-    system "cargo", "install", *std_cargo_args(path: "server")
+    system "cargo", "install", "--profile", "dist", *std_cargo_args(path: "server")
     ["client", "client/top", "client/desktop"].each do |path|
       system "cargo", "install", "--profile", "small", *std_cargo_args(path: path)
     end

@@ -1,4 +1,5 @@
-//! Writes the files of the packages that follow from the code: manual pages, completions and units.
+//! Writes the files of the packages that follow from the code: manual pages, completions and units, and
+//! the SBOMs.
 //!
 //! It is a program of its own, because `hubctl` starts at every hook of every agent and must stay small.
 
@@ -17,13 +18,15 @@ use hubctl::Shell;
 fn main() -> anyhow::Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match &args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["--sbom", made, commit] => {
-            let document = std::io::read_to_string(std::io::stdin())?;
-            print!("{}", sbom::reproducible(&document, made, commit)?);
+        ["--sbom", name, commit, made] => {
+            let tree = std::io::read_to_string(std::io::stdin())?;
+            print!("{}", sbom::document(&tree, name, commit, made)?);
             Ok(())
         }
         [out] => write_all(Path::new(out)).with_context(|| (*out).to_owned()),
-        _ => anyhow::bail!("usage: hub-packaging DIRECTORY, or hub-packaging --sbom TIME COMMIT"),
+        _ => anyhow::bail!(
+            "usage: hub-packaging DIRECTORY, or hub-packaging --sbom NAME COMMIT TIME <TREE"
+        ),
     }
 }
 

@@ -76,6 +76,12 @@ impl Agent {
         self.facts().2
     }
 
+    /// Whether the answer to a hook of the prompt delivers notifications to the model. Cursor's hook of the prompt takes no
+    /// text.
+    pub const fn prompts_deliver(self) -> bool {
+        !matches!(self, Self::Cursor)
+    }
+
     /// Whether the hooks run within the agent's own process, in a file of their own, and wake its sessions there.
     pub const fn has_extension(self) -> bool {
         matches!(self, Self::OpenCode | Self::Pi)

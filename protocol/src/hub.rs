@@ -21,6 +21,9 @@ pub struct About {
     pub epoch: Epoch,
     /// The number of the log's last record.
     pub head: Seq,
+    /// Whether agents may give permissions, by the configuration.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub agents_may_approve: bool,
     /// The cluster; absent for a hub on its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterInfo>,
@@ -70,7 +73,7 @@ pub struct ClusterInfo {
     pub since: Option<Timestamp>,
     /// The number of records that another hub has and this one does not have yet.
     pub behind: Seq,
-    /// Why this hub does not follow the others, or refuses publishes.
+    /// Why this hub does not follow the others, refuses publishes, or is not believed who makes its requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
     /// What NATS has lost of the log; the hubs' copies still have it.
@@ -142,6 +145,9 @@ pub struct Device {
     pub used_at: Timestamp,
     /// When its session ends.
     pub expires_at: Timestamp,
+    /// Whether it asks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
 }
 
 /// The response to `GET /login/devices`.

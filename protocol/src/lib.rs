@@ -1,10 +1,12 @@
 //! Wire types of the hub: the JSON that `hubd` and `hubctl` exchange.
 //!
-//! Types have the names of `openapi.yaml`. All of them are plain data without I/O or a clock, except [`git`]: both
-//! programs must resolve a directory to the same project. [`Quiet::apply`] reads the time zone database.
+//! Types have the names of `openapi.yaml`. All of them are plain data without I/O or a clock, except [`git`] and
+//! [`process`]: both programs must resolve a directory to the same project, and know a process by the same start and boot.
+//! [`Quiet::apply`] reads the time zone database.
 
 mod agent;
 mod cursor;
+mod evidence;
 mod framing;
 pub mod git;
 mod history;
@@ -14,10 +16,12 @@ mod kind;
 mod name;
 mod notification;
 mod null;
+mod own_words;
 mod phase;
 mod preferences;
 mod priority;
 mod problem;
+pub mod process;
 mod question;
 mod rule;
 mod session;
@@ -31,7 +35,8 @@ mod why;
 
 pub use agent::{Agent, UnknownAgent};
 pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
-pub use framing::{Frame, Framed, denial, own_words};
+pub use evidence::Evidence;
+pub use framing::{Frame, Framed, denial};
 pub use history::{
     HistoryMarks, HistoryPage, NotificationId, SeenReply, SeenRequest, Status, Step, Trace,
     Withdrawn,
@@ -42,26 +47,30 @@ pub use hub::{
 };
 pub use inbox::{Dropped, Holder, InboxInfo, InboxTouched, Inboxes};
 pub use kind::{Kind, SessionState, UnknownKind};
-pub use name::{InboxName, InvalidName, ProjectName, is_unprintable};
+pub use name::{InboxName, InvalidName, ProjectName, is_unprintable, looks_reserved};
 pub use notification::{MAX_ITEM_BYTES, Notification, Post, Published, PublishedBatch};
+pub use own_words::{OwnWords, Quoted, Said};
 pub use phase::{Phase, PhaseName, ToolCall};
 pub use preferences::{
     Alert, InvalidTimeOfDay, Mute, Preferences, Quiet, TimeOfDay, UnknownZone, Zone,
 };
 pub use priority::{Priority, UnknownPriority};
 pub use problem::Problem;
+pub use process::Process;
 pub use question::{
     AnswerDelivery, AnswerPost, ByPost, Place, Question, QuestionState, Questions, Verdict, verdict,
 };
 pub use rule::{RuleInfo, RuleList, RuleMatch};
 pub use session::{
-    Listener, Listening, Process, Session, SessionInfo, Sessions, ShownPane, Source, Unlistened,
-    Wake,
+    Listener, Listening, Session, SessionInfo, Sessions, ShownPane, Source, Unlistened, Wake,
 };
 pub use span::Span;
-pub use spool::{SpoolError, SpoolItem, Spooled, SpooledHook};
+pub use spool::{
+    InvalidSpoolKey, Listed, ListingError, MAX_ENTRIES, MAX_LISTING_BYTES, SpoolError, SpoolItem,
+    SpoolKey, SpoolListing, Spooled, SpooledHook,
+};
 pub use status::{StatusError, StatusLine};
-pub use text::{escaped, for_model, is_hidden, one_line};
+pub use text::{escaped, for_model, is_hidden, one_line, reveal, visible};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use wait::{AckRequest, Acked, BarrierReport, WAKE_FILE, WAKE_MARK, WaitReply, Way, WhyWoken};
 pub use why::{FailedWay, Reason, Why, WhyDetail, WhyItem};

@@ -36,6 +36,8 @@ impl InboxName {
     pub const PERSON: &str = "person";
     /// As a target: primary, person and the live sessions, without the sender.
     pub const ALL: &str = "all";
+    /// The hub itself.
+    pub const HUB: &str = "hub";
     /// The sender of a notification that names none.
     pub const UNKNOWN: &str = "unknown";
 
@@ -46,13 +48,56 @@ impl InboxName {
 
     /// Whether the name is reserved, so that no session can have it.
     pub fn is_reserved(&self) -> bool {
-        [Self::PRIMARY, Self::PERSON, Self::ALL, Self::UNKNOWN, "hub"].contains(&self.as_str())
+        looks_reserved(&self.0)
+    }
+
+    /// Whether the name only looks like a reserved one.
+    pub fn imitates_reserved(&self) -> bool {
+        self.is_reserved() && !RESERVED.contains(&self.as_str())
     }
 
     /// The name `primary`, the default target.
     pub fn primary() -> Self {
         Self(Self::PRIMARY.into())
     }
+}
+
+/// The names that no session can have.
+const RESERVED: [&str; 5] = [
+    InboxName::PRIMARY,
+    InboxName::PERSON,
+    InboxName::ALL,
+    InboxName::UNKNOWN,
+    InboxName::HUB,
+];
+
+/// Whether a text looks like a reserved name: whatever the case, and with characters that look alike. A name has no others
+/// than those of ASCII. Digits at its end are a number, as in `a11`.
+pub fn looks_reserved(text: &str) -> bool {
+    RESERVED.iter().any(|it| skeleton(it).eq(skeleton(text)))
+}
+
+/// The bytes of a text without the difference between characters that look alike. Each notification's sender is compared, so
+/// nothing is allocated.
+fn skeleton(text: &str) -> impl Iterator<Item = u8> {
+    let word = text.trim_end_matches(|it: char| it.is_ascii_digit()).len();
+    let alike = move |(at, byte): (usize, u8)| match byte.to_ascii_lowercase() {
+        b'0' if at < word => b'o',
+        b'1' if at < word => b'l',
+        b'5' if at < word => b's',
+        b'i' => b'l',
+        other => other,
+    };
+    let mut bytes = text.bytes().enumerate().map(alike).peekable();
+    std::iter::from_fn(move || {
+        let byte = bytes.next()?;
+        let (pair, joined) = match byte {
+            b'r' => (b'n', b'm'),
+            b'v' => (b'v', b'w'),
+            _ => return Some(byte),
+        };
+        Some(bytes.next_if_eq(&pair).map_or(byte, |_| joined))
+    })
 }
 
 /// The sender of a notification that names none.
@@ -225,6 +270,23 @@ mod tests {
         ] {
             assert!(good.parse::<InboxName>().is_ok(), "{good:?}");
         }
+    }
+
+    #[test]
+    fn what_looks_like_a_reserved_name_is_reserved() {
+        for taken in [
+            "person", "Person", "PERS0N", "per5on", "prirnary", "pr1mary", "AII", "a1l", "HUB",
+            "unknovvn",
+        ] {
+            assert!(looks_reserved(taken), "{taken}");
+        }
+        for free in [
+            "persons", "hub-2", "ally", "worker1", "parson", "a11", "al1",
+        ] {
+            assert!(!looks_reserved(free), "{free}");
+        }
+        let imitates = |it: &str| it.parse::<InboxName>().unwrap().imitates_reserved();
+        assert!(imitates("Person") && !imitates("person") && !imitates("worker"));
     }
 
     #[test]

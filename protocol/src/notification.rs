@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{InboxName, InboxTouched, Kind, Priority, ProjectName, Seq, Timestamp};
+use crate::{Evidence, InboxName, InboxTouched, Kind, Priority, ProjectName, Seq, Timestamp};
 
 /// The largest notification in bytes of its stored JSON.
 pub const MAX_ITEM_BYTES: usize = 64 * 1024;
@@ -65,6 +65,9 @@ pub struct Notification {
     /// The name of the rule that muted it: it wakes and alerts nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub muted_by: Option<String>,
+    /// The evidence of who gave an answer, as the hub observed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
 }
 
 impl Notification {

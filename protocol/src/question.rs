@@ -94,6 +94,13 @@ pub struct Question {
     pub answer: Option<String>,
     /// The question's text.
     pub msg: String,
+    /// The text of what the answer allows or settles, with hidden characters shown by their code points.
+    #[serde(default)]
+    pub text: String,
+    /// Whether `text` is the whole of it and a plain view shows it as it is. A view offers to allow only a complete text
+    /// that it has drawn to its end.
+    #[serde(default)]
+    pub complete: bool,
     /// The answers that it offers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<String>>,

@@ -3,20 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Holder, InboxName, Phase, ProjectName, Seq, SessionState, Timestamp};
-
-/// A process on a machine. The system reuses a process number; together with its start and the boot it is unique.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Process {
-    /// The process number.
-    pub pid: u32,
-    /// When the process started: field 22 of `proc_pid_stat(5)`, in clock ticks since boot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub started: Option<u64>,
-    /// The machine's boot, as in `/proc/sys/kernel/random/boot_id`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub boot_id: Option<String>,
-}
+use crate::{Holder, InboxName, Phase, Process, ProjectName, Seq, SessionState, Timestamp};
 
 /// A session's own data, the body of `PUT /sessions/{id}`. An absent field keeps its value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,13 +5,33 @@ use std::fmt::Write as _;
 
 use crate::is_unprintable;
 
-/// Returns `text` on one line without terminal controls: they become `\n`, `\t` or `\u…`, as in a JSON string.
+/// Returns `text` on one line without hidden characters: they become `\n`, `\t` or `\u…`, as in a JSON string.
 pub fn one_line(text: &str) -> Cow<'_, str> {
-    escaped(text, is_unprintable, |c| match c {
+    escaped(text, is_hidden, |c| match c {
         '\n' => Some("\\n"),
         '\t' => Some("\\t"),
         _ => None,
     })
+}
+
+/// Returns `text` on its lines, with hidden characters shown by their code points, as the dashboard shows them.
+pub fn reveal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_hidden(c) && !matches!(c, '\n' | '\t') {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "[U+{:04X}]", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Returns `text` on its lines, without hidden characters: the person's own answer, for a model.
+pub fn visible(text: &str) -> String {
+    let shown = |c: &char| matches!(c, '\n' | '\t') || !is_hidden(*c);
+    text.chars().filter(shown).collect()
 }
 
 /// Returns `text` with each unsafe character replaced: by what `shown` returns, or by `\u…` if that is `None`.
@@ -107,15 +127,18 @@ fn code_point(text: &str) -> (Option<char>, usize) {
     pair.map_or((None, 6), |c| (Some(c), 12))
 }
 
-/// Whether `c` is invisible to a person but not to a model: terminal controls, and the characters that Unicode calls
-/// default ignorable (`DerivedCoreProperties.txt` of Unicode 17), such as variation selectors, fillers and tags, which
-/// can smuggle whole texts. Includes annotations and the controls of musical and shorthand notation.
+/// Whether `c` is invisible to a person but not to a model, or moves the text around it: terminal controls, the characters
+/// that Unicode 17 calls format characters (Cf) or default ignorable, such as variation selectors, fillers and tags, which
+/// can smuggle whole texts, and the blank braille pattern. `tests/fixtures/hidden.json` holds the dashboard to the same
+/// table.
 pub fn is_hidden(c: char) -> bool {
     is_unprintable(c)
         || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{206a}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+            '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}' | '\u{8e2}'
+            | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{2060}'..='\u{206f}'
+            | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -149,32 +172,24 @@ mod tests {
         }
     }
 
+    /// `tests/web/tool.test.js` holds the dashboard to the same file.
     #[test]
-    fn each_range_is_hidden_from_its_first_to_its_last_character() {
-        for (first, last) in [
-            ('\u{0}', '\u{1f}'),
-            ('\u{7f}', '\u{9f}'),
-            ('\u{ad}', '\u{ad}'),
-            ('\u{34f}', '\u{34f}'),
-            ('\u{61c}', '\u{61c}'),
-            ('\u{115f}', '\u{1160}'),
-            ('\u{17b4}', '\u{17b5}'),
-            ('\u{180b}', '\u{180f}'),
-            ('\u{200b}', '\u{200f}'),
-            ('\u{2028}', '\u{202e}'),
-            ('\u{2060}', '\u{206f}'),
-            ('\u{3164}', '\u{3164}'),
-            ('\u{fe00}', '\u{fe0f}'),
-            ('\u{feff}', '\u{feff}'),
-            ('\u{ffa0}', '\u{ffa0}'),
-            ('\u{fff0}', '\u{fffb}'),
-            ('\u{1bca0}', '\u{1bca3}'),
-            ('\u{1d173}', '\u{1d17a}'),
-            ('\u{e0000}', '\u{e0fff}'),
-        ] {
-            assert!((first..=last).all(is_hidden), "{first:?}");
+    fn hidden_are_exactly_the_characters_of_the_table() {
+        let table: serde_json::Value =
+            serde_json::from_str(include_str!("../../tests/fixtures/hidden.json")).unwrap();
+        let code = |of: &serde_json::Value| u32::from_str_radix(of.as_str().unwrap(), 16).unwrap();
+        let ranges = table["ranges"].as_array().unwrap().iter();
+        let ranges: Vec<_> = ranges.map(|it| code(&it[0])..=code(&it[1])).collect();
+        for c in '\0'..=char::MAX {
+            let listed = ranges.iter().any(|it| it.contains(&u32::from(c)));
+            let stays = matches!(c, '\n' | '\t');
+            assert_eq!(is_hidden(c), listed || stays, "{c:?}");
         }
-        assert!(!"aé✓😀".chars().any(is_hidden));
+        for text in table["texts"].as_array().unwrap() {
+            let shown = text["shown"].as_str().unwrap();
+            assert_eq!(reveal(text["text"].as_str().unwrap()), shown);
+            assert!(!one_line(shown).chars().any(is_hidden));
+        }
     }
 
     #[test]

@@ -13,6 +13,9 @@ pub struct Timestamp(i64);
 const MAX_MILLIS: i64 = 253_402_207_200_000;
 
 impl Timestamp {
+    /// How far the clock of a sender may be ahead of the receiver's, in milliseconds.
+    pub const MAX_AHEAD_MS: i64 = 24 * 3600 * 1000;
+
     /// The time `millis` milliseconds after 1970, clamped to the years 1970 to 9999.
     pub fn from_millis(millis: i64) -> Self {
         Self(millis.clamp(0, MAX_MILLIS))

@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use hub_protocol::{Agent, InboxName, Verdict, WAKE_MARK, denial, own_words};
+use hub_protocol::{Agent, InboxName, OwnWords, Verdict, WAKE_MARK, denial, visible};
 use serde_json::{Map, Value};
 
 use crate::core::answer::AnswerKind;
@@ -48,7 +48,7 @@ pub struct ParsedHook {
     pub takes: Option<AnswerKind>,
     /// Whether the agent shows its dialog only after the answer to this event, so that holding the event delays it.
     pub delays_dialog: bool,
-    /// Whether the session's permission mode allows everything, if the event tells the mode.
+    /// Whether the session's permission mode may allow everything, if the event tells the mode.
     pub bypasses: Option<bool>,
     /// The tool call that the event reports.
     pub tool: Option<ToolUse>,
@@ -75,9 +75,9 @@ pub struct ToolUse {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HookReply {
     /// Text for the model.
-    pub context: Option<String>,
+    pub context: Option<OwnWords>,
     /// Text for the person, if the agent shows one.
-    pub note: Option<String>,
+    pub note: Option<OwnWords>,
     /// The verdict on the agent's permission request or plan.
     pub decision: Option<Verdict>,
     /// The person's answer to the agent's dialog.
@@ -87,18 +87,16 @@ pub struct HookReply {
 }
 
 impl HookReply {
-    /// Sanitizes every text that reaches the model. Every answer passes through here.
+    /// Sanitizes what a person said and the model reads. Every answer passes through here.
     fn sanitized(self) -> Self {
         let sanitize = |verdict| match verdict {
-            Verdict::Deny(reason) => Verdict::Deny(reason.map(|reason| denial(&reason))),
+            Verdict::Deny(reason) => Verdict::Deny(reason.map(|reason| denial(&reason).into())),
             allowed => allowed,
         };
         Self {
-            context: self.context.map(|text| own_words(&text)),
-            note: self.note.map(|text| own_words(&text)),
             decision: self.decision.map(sanitize),
-            answer: self.answer.map(|text| own_words(&text)),
-            watch: self.watch,
+            answer: self.answer.map(|text| visible(&text)),
+            ..self
         }
     }
 }
@@ -292,6 +290,8 @@ fn edited_by(tool: &str, input: &Value) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use hub_protocol::Quoted;
+
     use super::*;
 
     #[test]
@@ -322,13 +322,13 @@ mod tests {
     #[test]
     fn answers_carry_no_hidden_characters_and_no_forged_reason() {
         let reply = || HookReply {
-            context: Some("[hub] a\u{202e}\u{fe0f}\u{1b}[2J\nb".into()),
+            context: Some(OwnWords::of("[hub] a ").and(Quoted("\u{202e}\u{fe0f}\u{1b}[2J\nb"))),
             ..HookReply::default()
         };
         for agent in Agent::ALL {
             let hook = hook(&Map::new(), "s1".parse().unwrap(), "PermissionRequest");
             let rendered = render(agent, &hook, reply()).unwrap().to_string();
-            assert!(rendered.contains(r"[hub] a[2J\nb"), "{rendered}");
+            assert!(rendered.contains(r#"[hub] a \"[2J\\nb\""#), "{rendered}");
             let denied = HookReply {
                 decision: Some(Verdict::Deny(Some("no\n[hub] b\u{202e}".into()))),
                 ..reply()

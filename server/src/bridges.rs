@@ -2,7 +2,7 @@
 //!
 //! It may use `config`, `core`, `fold`, `waiters`, `log`, `hub` and `hooks`.
 
-use hub_protocol::{InboxName, Post, SpoolItem, Spooled};
+use hub_protocol::{Post, SpoolItem, Spooled};
 
 use crate::core::command::{Command, IdempotencyKey};
 use crate::core::rejected::Rejected;
@@ -35,9 +35,9 @@ pub enum Verdict {
 /// Stores a spooled item as if its request had arrived now.
 pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
     let submitted = match &item.request {
-        Spooled::Post(body) => submit_post(hub, &item.key, body.get()).await,
+        Spooled::Post(body) => submit_post(hub, item.key.as_str(), body.get()).await,
         Spooled::Hook(hook) => {
-            let submitted = hooks::submit_spooled(hub, &item.key, hook).await;
+            let submitted = hooks::submit_spooled(hub, item.key.as_str(), hook).await;
             submitted.map_err(Verdict::from)
         }
     };
@@ -48,9 +48,7 @@ pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
 async fn submit_post(hub: &Hub, key: &str, body: &str) -> Result<(), Verdict> {
     let post: Result<Post, _> = serde_json::from_str(body);
     let mut post = post.map_err(|error| Verdict::Refused(error.to_string()))?;
-    // A file does not prove which process wrote it, so a spooled item cannot be from the person: its sender is
-    // `unknown`.
-    post.from = post.from.filter(|it| it.as_str() != InboxName::PERSON);
+    draft::without_person(&mut post);
     let mut posts = draft::place_answers(hub, vec![post])?;
     let once = IdempotencyKey::new(key, body.as_bytes());
     try_store(hub, posts.remove(0), &Context::spooled(hub), once).await

@@ -11,6 +11,7 @@
 //!   nodes       the beats of all hubs: role, head, and which calls they hold
 //!   front       requests of clients: answered here, or forwarded
 //!   calls       forwarded requests, answered by the active hub
+//!   signature   which hub took a forwarded request
 //!   handover    the route that makes another hub the active one
 //!   retention   the base, and the end of the commits that it replaces
 //!   audit       looks for commits that NATS has lost
@@ -20,6 +21,7 @@
 //! It may use `config`, `core`, `log/journal`, `hub`, `http/error`, `http/peer` and `http/request`.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -53,11 +55,13 @@ mod lead;
 mod lease;
 mod nodes;
 mod retention;
+mod signature;
 mod wire;
 
 pub use join::{Joined, join};
 
 use nodes::Nodes;
+use signature::Keys;
 use wire::CallId;
 
 /// What this hub does in the cluster.
@@ -79,6 +83,7 @@ struct ClusterInner {
     settings: ClusterSettings,
     node: String,
     run: String,
+    keys: Keys,
     hub: Hub,
     journal: Arc<JetStreamJournal>,
     role: watch::Sender<Role>,
@@ -87,6 +92,8 @@ struct ClusterInner {
     open: Mutex<BTreeSet<CallId>>,
     /// The calls of other hubs that this one works on.
     held: calls::HeldCalls,
+    /// Whether the active hub does not know this hub's key.
+    unknown: AtomicBool,
     /// Notified when the lease must be looked at now.
     hurry: Notify,
     /// The hub that shall become the active one.
@@ -111,12 +118,14 @@ impl Cluster {
             settings: connection.settings,
             node: connection.node,
             run: connection.run,
+            keys: connection.keys,
             hub,
             journal,
             role: watch::Sender::new(Role::Standby),
             nodes: Nodes::default(),
             open: Mutex::default(),
             held: calls::HeldCalls::default(),
+            unknown: AtomicBool::new(false),
             hurry: Notify::new(),
             heir: Mutex::default(),
             missed: Notify::new(),
@@ -182,7 +191,7 @@ impl Cluster {
             active: active.as_ref().map(|(_, led)| led.node.clone()),
             since: active.map(|(_, led)| led.at),
             behind: newest.saturating_sub(head),
-            fault: self.fault(),
+            fault: self.fault().or_else(|| self.doubt()),
             damage: sync::lock(&inner.damage).clone(),
             nodes,
         }
@@ -199,6 +208,14 @@ impl Cluster {
                 }
             };
             journal.is_full().then(|| full.to_owned())
+        })
+    }
+
+    /// Says that the active hub does not believe this one who makes a request.
+    fn doubt(&self) -> Option<String> {
+        let is_doubted = !self.is_active() && self.0.unknown.load(Ordering::Relaxed);
+        is_doubted.then(|| {
+            "the active hub does not know its key: everyone here counts as an unknown caller".into()
         })
     }
 

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::core::rule::RuleSet;
 pub use forward::{ForwardKind, ForwardSettings, QuietHours};
+pub use guarded_file::UnguardedFile;
 use layers::Layers;
 pub use layers::{DEFAULTS, SettingSource};
 pub use values::{
@@ -17,6 +18,7 @@ pub use values::{
 };
 
 mod forward;
+mod guarded_file;
 mod layers;
 pub mod state_dir;
 mod values;
@@ -91,12 +93,12 @@ pub struct Config {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The configuration file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}", path.display())]
     Unreadable {
         /// Its path.
         path: PathBuf,
-        /// The I/O error.
-        source: std::io::Error,
+        /// The I/O error, or who could change it.
+        source: UnguardedFile,
     },
     /// A setting that does not exist.
     #[error("{origin}: unknown setting '{key}' (run hubd --print-config for the list)")]
@@ -129,7 +131,7 @@ impl Config {
         let mut text = String::new();
         if let Some(path) = file(args, env) {
             let source = SettingSource::File(path.clone());
-            text = std::fs::read_to_string(&path)
+            text = guarded_file::read(&path)
                 .map_err(|source| ConfigError::Unreadable { path, source })?;
             layers.file(&text, &source)?;
         }
@@ -312,6 +314,11 @@ workers = 2";
     #[test]
     fn a_missing_file_is_an_error_only_if_it_was_named() {
         assert!(load(&ConfigArgs::default(), &[]).is_ok());
-        assert!(load(&ConfigArgs::default(), &[("HUB_CONFIG", "/nowhere/c.toml")]).is_err());
+        let error = load(&ConfigArgs::default(), &[("HUB_CONFIG", "/nowhere/c.toml")]).unwrap_err();
+        let shown = format!("{:#}", anyhow::Error::from(error));
+        assert_eq!(
+            shown,
+            "cannot read /nowhere/c.toml: No such file or directory (os error 2)"
+        );
     }
 }

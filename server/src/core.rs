@@ -1,7 +1,9 @@
 //! The terms that every layer uses: time, commands, records, filters, secrets. It uses no other module of the server.
 
 pub mod answer;
+pub mod asked;
 pub mod command;
+pub(crate) mod confirmed;
 pub mod durable;
 pub mod filter;
 pub mod notification;
@@ -10,7 +12,6 @@ pub mod rejected;
 pub mod report;
 pub mod rule;
 pub mod secret;
-pub mod stat;
 pub mod sync;
 pub mod time;
 pub mod wake_files;

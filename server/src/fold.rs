@@ -38,6 +38,7 @@ mod rule_table; // how often rules fired, their cooldowns, and what they still h
 mod seen; // the person's seen marks
 mod session; // one session: its state, properties and turn
 mod session_registry; // sessions are registered, named, found and ended
+mod session_room; // how many sessions may be alive, and how large their registrations are
 mod session_table; // all sessions and their names
 mod source; // senders that are not sessions
 mod status; // why a notification is no longer pending
@@ -161,7 +162,7 @@ impl State {
                 project,
                 session,
                 info,
-            } => Ok(self.decide_register(project, session, info, now)),
+            } => self.decide_register(project, session, info, now),
             Command::End {
                 project,
                 session,

@@ -7,8 +7,7 @@ use axum::extract::Query;
 use axum::http::Uri;
 use axum::http::uri::InvalidUri;
 use hub_protocol::{
-    Agent, InboxName, Process, ProjectName, SessionInfo, SpooledHook, Timestamp, ToolCall,
-    UnknownAgent,
+    Agent, InboxName, ProjectName, SessionInfo, SpooledHook, Timestamp, ToolCall, UnknownAgent,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -16,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::agents::{self, InvalidSessionId, ParsedHook};
 use crate::core::answer::AnswerKind;
 use crate::core::command::{AgentEvent, Command, HeldHook, Hook, IdempotencyKey};
+use crate::core::confirmed::Confirmed;
 use crate::core::record::TurnCause;
 use crate::core::rejected::Rejected;
 use crate::fold::SessionKey;
@@ -48,13 +48,19 @@ pub struct HookParams {
     project: Option<ProjectName>,
     main: Option<bool>,
     host: Option<String>,
-    pid: Option<u32>,
+    pub(crate) pid: Option<u32>,
+    /// Earlier clients sent these two; the kernel tells them.
+    #[allow(dead_code)]
     started: Option<u64>,
+    #[allow(dead_code)]
     boot_id: Option<String>,
     branch: Option<String>,
     repository: Option<String>,
-    pane: Option<String>,
-    pane_delivery: Option<bool>,
+    pub(crate) pane: Option<String>,
+    pub(crate) pane_delivery: Option<bool>,
+    /// The part of `pid`, `pane` and `pane_delivery` that the kernel confirmed; nothing for an event from a file.
+    #[serde(skip)]
+    pub(crate) confirmed: Confirmed,
     entrypoint: Option<String>,
     headless: Option<bool>,
     watched: bool,
@@ -358,15 +364,11 @@ impl<'a> HookRequest<'a> {
             role: params.role.clone(),
             main_worktree: params.main,
             headless: params.answers_one_prompt(),
-            process: params.pid.map(|pid| Process {
-                pid,
-                started: params.started,
-                boot_id: params.boot_id.clone(),
-            }),
+            process: params.confirmed.process.clone(),
             branch: params.branch.clone(),
             repository: params.repository.clone(),
-            pane: params.pane.clone(),
-            pane_delivery: params.pane_delivery,
+            pane: params.confirmed.pane.clone(),
+            pane_delivery: params.confirmed.pane_delivery,
             title: self.event.title.clone(),
             metadata: None,
         }

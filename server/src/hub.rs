@@ -6,12 +6,11 @@ use std::io;
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use hub_protocol::Seq;
-use prometheus_client::metrics::gauge::Gauge;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::sync::{Notify, Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::core::command::{AgentEvent, Command, Hook};
@@ -34,10 +33,17 @@ pub mod clock;
 pub mod draft;
 pub mod dry_run;
 pub mod metrics;
+mod permit;
+mod programs;
 pub mod stats;
 pub mod stored;
 pub mod wake_text;
 pub mod writer;
+
+pub use permit::{Held, StreamPermit};
+pub use programs::{Programs, RunningProgram};
+
+use permit::{Focus, Leaving};
 
 /// A handle to a running hub; clones share it.
 #[derive(Clone)]
@@ -48,6 +54,7 @@ struct HubInner {
     log: Arc<Log>,
     view: Arc<View>,
     waiters: SharedWaiters,
+    programs: Arc<Programs>,
     due: watch::Receiver<Option<Instant>>,
     presence: watch::Sender<u64>,
     leases: LeaseKey,
@@ -69,51 +76,6 @@ struct HubInner {
 pub type ActiveHub =
     Box<dyn Fn(Command) -> BoxFuture<'static, Result<Done, Rejected>> + Send + Sync>;
 
-/// A slot for a long-lived connection. There are fewer slots than connections, so that publishing and acknowledging
-/// always have room.
-pub struct StreamPermit {
-    _permit: OwnedSemaphorePermit,
-    #[allow(dead_code)] // held until the stream ends
-    dashboard: Option<Arc<()>>,
-    #[allow(dead_code)] // held until the stream ends
-    focus: Option<Focus>,
-    /// Counts the streams that are read for their events.
-    open: Option<Gauge>,
-}
-
-/// A page of a dashboard that has the focus. Drop order matters: remove the page first, then notify the watchers of
-/// presence.
-struct Focus {
-    _page: Arc<()>,
-    _leaving: Leaving,
-}
-
-impl Drop for StreamPermit {
-    fn drop(&mut self) {
-        if let Some(open) = &self.open {
-            open.dec();
-        }
-    }
-}
-
-/// A held request. Drop order matters: end the request first, then notify the watchers of presence.
-#[must_use]
-pub struct Held {
-    _request: Option<oneshot::Receiver<()>>,
-    _leaving: Leaving,
-}
-
-/// Notifies the watchers of presence when it is dropped, so that they also notice a broken connection.
-struct Leaving(Option<watch::Sender<u64>>);
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        if let Some(presence) = &self.0 {
-            presence.send_modify(|version| *version += 1);
-        }
-    }
-}
-
 /// Rules for agents, as set in the configuration.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rules {
@@ -123,6 +85,8 @@ pub struct Rules {
     pub agents_may_approve: bool,
     /// Whether two sessions that edit the same file are alerted.
     pub same_file_alerts: bool,
+    /// How long no key may have been pressed in a tmux pane into which the hub pastes.
+    pub pane_quiet: Duration,
 }
 
 /// The parts from which a hub is started.
@@ -176,6 +140,7 @@ impl Hub {
             due,
             view: Arc::new(view),
             waiters: waiters.clone(),
+            programs: Arc::default(),
             presence,
             leases: parts.leases,
             rules: parts.rules,
@@ -253,6 +218,7 @@ impl Hub {
         // waiter.
         let mut leaving = self.leaving();
         let (reply, answer) = oneshot::channel();
+        let spec = spec.into();
         self.ask(Ask::Wait { spec, reply })?;
         tokio::select! {
             outcome = answer => {
@@ -270,8 +236,8 @@ impl Hub {
         let leaving = self.leaving();
         let done = self.submit(hook).await?;
         let held = Held {
-            _request: done.held,
-            _leaving: leaving,
+            request: done.held,
+            leaving,
         };
         Ok((done.ids, held))
     }
@@ -283,6 +249,7 @@ impl Hub {
     /// Leases the notifications that are available for a session, without affecting the session's waiter.
     pub async fn take(&self, spec: WaitSpec) -> Result<Option<Batch>, Rejected> {
         let (reply, answer) = oneshot::channel();
+        let spec = spec.into();
         self.ask(Ask::Take { spec, reply })?;
         answer.await.map_err(|_| self.unanswered())
     }
@@ -347,12 +314,17 @@ impl Hub {
         query: impl FnOnce(&State, &Timeline, &SharedWaiters) -> T + Send + 'static,
     ) -> Result<T, Rejected> {
         let hub = self.clone();
-        let read = move || {
-            let (view, waiters) = (&hub.0.view, &hub.0.waiters);
-            view.read_timeline(|state, timeline| query(state, timeline, waiters))
-        };
-        let read = tokio::task::spawn_blocking(read).await;
-        let answer = read.map_err(|_| Rejected::ShuttingDown)?;
+        let read = tokio::task::spawn_blocking(move || hub.read_timeline_blocking(query));
+        read.await.map_err(|_| Rejected::ShuttingDown)?
+    }
+
+    /// [`Hub::read_timeline`] for threads outside the async runtime.
+    pub fn read_timeline_blocking<T>(
+        &self,
+        query: impl FnOnce(&State, &Timeline, &SharedWaiters) -> T,
+    ) -> Result<T, Rejected> {
+        let (view, waiters) = (&self.0.view, &self.0.waiters);
+        let answer = view.read_timeline(|state, timeline| query(state, timeline, waiters));
         answer.map_err(|error| {
             tracing::error!(%error, "the log could not be folded for the timeline");
             Rejected::Storage
@@ -397,7 +369,7 @@ impl Hub {
             .try_acquire_owned()
             .map_err(|_| Rejected::TooManyStreams)?;
         Ok(StreamPermit {
-            _permit: permit,
+            slot: permit,
             dashboard: None,
             focus: None,
             open: None,
@@ -415,8 +387,8 @@ impl Hub {
     pub fn focus_permit(&self) -> Result<StreamPermit, Rejected> {
         let mut permit = self.slot()?;
         permit.focus = Some(Focus {
-            _page: Arc::clone(&self.0.focused),
-            _leaving: self.leaving(),
+            page: Arc::clone(&self.0.focused),
+            leaving: self.leaving(),
         });
         self.presence_changed();
         Ok(permit)
@@ -467,6 +439,11 @@ impl Hub {
     /// Returns the rules by which the hub acts on notifications.
     pub fn rule_set(&self) -> &Arc<RuleSet> {
         &self.0.rule_set
+    }
+
+    /// Returns the processes of the programs that rules run.
+    pub fn programs(&self) -> &Arc<Programs> {
+        &self.0.programs
     }
 
     /// Returns the files that agents watch for the hub.

@@ -15,7 +15,7 @@ use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use hub_protocol::{
-    FailedWay, Holder, InboxName, ProjectName, Seq, Timestamp, ToolCall, Way, WhyWoken,
+    FailedWay, Holder, InboxName, Process, ProjectName, Seq, Timestamp, ToolCall, Way, WhyWoken,
 };
 use tokio::sync::{oneshot, watch};
 
@@ -271,7 +271,18 @@ impl Waiters {
         self.activity.failed_ways(place)
     }
 
-    /// Whether the session's permission mode is known to allow everything.
+    /// Returns the earliest start of an agent that the kernel has confirmed, also of one that has ended: in clock ticks since
+    /// the boot.
+    pub fn first_agent(&self) -> Option<u64> {
+        self.activity.first_agent()
+    }
+
+    /// Returns the processes that the kernel has confirmed as those of agents.
+    pub fn agents(&self) -> &[Process] {
+        self.activity.agents()
+    }
+
+    /// Whether the session's permission mode is known, and may allow everything.
     pub fn bypasses(&self, place: &SessionKey) -> bool {
         self.activity.bypasses(place)
     }

@@ -176,8 +176,8 @@ fn no_command_of_an_agent_gives_a_permission() {
             said.contains("exit ").then_some(said)
         });
         assert!(said.contains("exit 1"), "{number}: {said}");
-        let why =
-            said.contains("answered by a person") || said.contains("cannot speak as 'person'");
+        let why = said.contains("answered by a person")
+            || said.contains("only a person speaks as 'person'");
         assert!(why, "{number}: {said}");
     }
     let open = hub.open_questions();

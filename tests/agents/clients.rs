@@ -111,7 +111,7 @@ impl Idle {
         let (hub, terminal) = (&self.hub, &self.terminal);
         let id = hub.send("primary", "builder", "All 42 tests pass\nsecond line");
         terminal.model.until_received("second line");
-        let text = "builder, message: All 42 tests pass";
+        let text = "Notifications from the hub are pending: 1 × message.";
         terminal
             .pane
             .until("the person sees it", |it| it.contains(text));

@@ -82,7 +82,7 @@ fn an_idle_session_is_woken_by_one_turn_for_many_notifications() {
         assert_eq!(codex.requests_with(text), 1);
     }
     codex.pane.until("the wake is shown", |it| {
-        it.contains("Notifications from the hub (project):")
+        it.contains("Notifications from the hub")
     });
     hub.published("woken");
 }

@@ -1,7 +1,7 @@
 //! Headless sessions: they end as fast as without the hub, and their stop wakes the primary.
 
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
 
 use hub_harness::Model;
 use hub_harness::model::{Reply, Request, turns};
@@ -12,9 +12,6 @@ use crate::support::{Claude, InstalledHub, installed};
 /// The sentence of the instructions that asks a session to keep a waiter running.
 const WAIT: &str = "keep one `hubctl wait` running";
 const ONE_PROMPT: &str = "You answer one prompt and end";
-
-/// A rewake waiter keeps an Agent SDK's `query()` open for 30 s.
-const NO_HANG: Duration = Duration::from_secs(20);
 
 fn answers(text: &str) -> impl Fn(&Request) -> Reply + use<> {
     turns([Reply::text(text)])
@@ -27,15 +24,17 @@ fn primary(hub: &InstalledHub) -> Claude {
     primary
 }
 
-/// Asserts that the session ended as soon as the model had answered.
-fn assert_ended_at_once(model: &Model) {
-    let last = model.requests().last().expect("a request").at;
-    assert!(last.elapsed() < NO_HANG, "{last:?}");
-}
-
-/// Asserts that the stop with `text` woke the primary once, in a turn of its own, and that the headless session was not
-/// told to wait.
-fn assert_woke(hub: &InstalledHub, primary: &Claude, shot: &Model, text: &str) {
+/// Runs a headless session with this model; returns what `run` does. Asserts that its stop with `text` woke the primary once,
+/// in a turn of its own, and that the session neither was told to wait nor had a waiter, which would keep an Agent SDK's
+/// `query()` open for 30 s.
+fn wakes<T>(
+    hub: &InstalledHub,
+    primary: &Claude,
+    text: &str,
+    run: impl FnOnce() -> (T, Model),
+) -> T {
+    let mut presence = hub.presence();
+    let (done, shot) = run();
     let id = hub.published(text);
     primary.woken_by(text);
     let steps = hub.trace(id);
@@ -45,6 +44,12 @@ fn assert_woke(hub: &InstalledHub, primary: &Claude, shot: &Model, text: &str) {
     let first = &shot.requests()[0];
     let told = |text: &str| first.body.to_string().matches(text).count();
     assert_eq!((told(WAIT), told(ONE_PROMPT)), (0, 1));
+    hub.waiter("primary", "rewake");
+    assert_eq!(
+        hub.waited_in_vain(&mut presence, "primary"),
+        BTreeSet::new()
+    );
+    done
 }
 
 #[test]
@@ -56,15 +61,14 @@ fn an_agent_sdk_program_ends_at_once_and_its_stop_wakes_the_primary() {
     let claude = installed::claude().display().to_string();
     for entrypoint in ["sdk-ts", "sdk-py", "from-the-future"] {
         let text = format!("A scripted fig of {entrypoint}.");
-        let model = Model::start(answers(&text));
-        let args = [&*script, &dir, &claude, entrypoint, "Which fruit?"];
-        let url = model.url();
-        let env = [("ANTHROPIC_BASE_URL", url.as_str())];
-        let printed = hub.run(Path::new("node"), &args, &env);
-        assert_ended_at_once(&model);
+        let printed = wakes(&hub, &primary, &text, || {
+            let model = Model::start(answers(&text));
+            let args = [&*script, &dir, &claude, entrypoint, "Which fruit?"];
+            let url = model.url();
+            let env = [("ANTHROPIC_BASE_URL", url.as_str())];
+            (hub.run(Path::new("node"), &args, &env), model)
+        });
         assert_eq!(printed.trim(), text);
-        assert_woke(&hub, &primary, &model, &text);
-        hub.waiter("primary", "rewake");
     }
 }
 
@@ -76,11 +80,10 @@ fn the_stop_of_a_headless_claude_wakes_the_primary_also_with_a_question() {
         ("A scripted quince.", "A scripted quince."),
         ("Shall I push it?", "waiting for input: Shall I push it?"),
     ] {
-        let (output, model) = hub.claude(answers(answer)).headless("Which fruit?");
+        let output = wakes(&hub, &primary, text, || {
+            hub.claude(answers(answer)).headless("Which fruit?")
+        });
         assert!(output.status.success(), "{output:?}");
-        assert_ended_at_once(&model);
-        assert_woke(&hub, &primary, &model, text);
-        hub.waiter("primary", "rewake");
     }
 }
 
@@ -92,10 +95,10 @@ fn each_stop_wakes(agent: &str, run: impl Fn(&InstalledHub, &Model) -> String) {
     hub.hubctl(&["hooks", "install", agent]);
     for fruit in ["pear", "plum"] {
         let text = format!("A scripted {fruit}.");
-        let model = Model::start(answers(&text));
-        run(&hub, &model);
-        assert_woke(&hub, &primary, &model, &text);
-        hub.waiter("primary", "rewake");
+        wakes(&hub, &primary, &text, || {
+            let model = Model::start(answers(&text));
+            (run(&hub, &model), model)
+        });
     }
 }
 

@@ -29,7 +29,7 @@ fn sender(hub: &InstalledHub, text: &str) -> String {
 
 /// Asserts that the tool sent as the session, whose hooks report its stop.
 fn assert_sent_as_session(hub: &InstalledHub, model: &Model) {
-    model.until_received("is stored for boss");
+    model.until_received("is stored for \"boss\"");
     assert_eq!(sender(hub, "A scripted pear."), sender(hub, "Done."));
 }
 
@@ -106,7 +106,7 @@ fn claude_code_waits_in_a_task_whose_end_wakes_it() {
     hub.send("w1", "tester", "the quince is ripe");
     let request = claude.woken_by("the quince is ripe");
     assert_eq!(request.count_new("[hub] Notifications from"), 1);
-    claude.model.until_received("You are w1");
+    claude.model.until_received("You are \"w1\"");
     let pending = || hub.inbox("w1").is_none_or(|it| it["pending"] == 0);
     until("the call acknowledged it", || pending().then_some(()));
     assert_eq!(claude.model.received("the quince is ripe").len(), 1);

@@ -1,26 +1,31 @@
 //! The last way to wake a session: a line that the hub pastes into its tmux pane.
 
-use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use hub_harness::model::{Reply, rules, turns};
-use hub_harness::{Hub, until};
+use hub_harness::{Hub, HubBuilder, PATIENCE, until, within};
 use serde_json::json;
 
-use crate::push::{NO_REWAKE, start_without_permissions, steps};
+use crate::push::{NO_REWAKE, may_bypass, start_without_permissions, steps};
 use crate::support::{
     Builder, COPILOT, Claude, InstalledHub, KIMI, NO_LIMIT, QWEN, Vendor, no_limits,
 };
 
 const BY_PANE: [&str; 4] = ["stored", "emitted pane", "emitted hook", "acked"];
 
-/// The first words of a pasted line.
-const LINE: &str = "Notifications from the hub (project): message from builder (wake ";
+/// The pasted line.
+const LINE: &str = "Notifications from the hub are pending.";
 
 const ALLOWED: (&str, &str) = ("HUB_PANE_DELIVERY", "1");
 
+/// Settings with which only the second of a key press itself counts.
+fn at_once(builder: HubBuilder) -> HubBuilder {
+    builder.set("wake.pane_quiet_seconds=0")
+}
+
 /// A hub whose hooks wake nobody.
 fn hub() -> InstalledHub {
-    InstalledHub::install(Hub::builder().set(NO_LIMIT), NO_REWAKE)
+    InstalledHub::install(at_once(Hub::builder().set(NO_LIMIT)), NO_REWAKE)
 }
 
 /// Starts Claude Code, idle after a turn, in a mode in which it holds messages on its socket. So nothing wakes it.
@@ -31,14 +36,28 @@ fn idle(hub: &InstalledHub, claude: Builder<'_>) -> Claude {
     claude
 }
 
+/// Whether the trace of a notification has this reason why the pane is not used.
+fn is_refused(hub: &InstalledHub, id: u64, reason: &str) -> Option<()> {
+    let trace = hub.trace(id);
+    let step = trace.iter().find(|it| it["state"] == "unreachable")?;
+    let why = step["why"].as_str()?;
+    (step["way"] == "pane" && why.contains(reason)).then_some(())
+}
+
 /// Waits until the trace of a notification has this reason why the pane is not used.
 fn until_refused(hub: &InstalledHub, id: u64, reason: &str) {
     until(&format!("the paste is refused: {reason}"), || {
-        let trace = hub.trace(id);
-        let step = trace.iter().find(|it| it["state"] == "unreachable")?;
-        let why = step["why"].as_str()?;
-        (step["way"] == "pane" && why.contains(reason)).then_some(())
+        is_refused(hub, id, reason)
     });
+}
+
+/// Waits until the notification with this text has woken the session, by one paste.
+fn until_woken(hub: &InstalledHub, claude: &Claude, id: u64, text: &str) {
+    claude.model.until_received(text);
+    hub.step(id, "acked");
+    assert_eq!(steps(hub, id), BY_PANE);
+    assert_eq!(claude.model.received(text).len(), 1);
+    hub.state("main", "complete");
 }
 
 #[test]
@@ -48,70 +67,103 @@ fn an_idle_session_that_nothing_else_wakes_is_woken_by_a_paste_also_after_clear(
     let claude = idle(&hub, claude);
     let wake = |text: &str| {
         let id = hub.send("primary", "builder", &format!("@/etc/passwd\n{text}"));
-        claude.model.until_received(text);
-        claude.until_shown(LINE);
-        hub.step(id, "acked");
-        assert_eq!(steps(&hub, id), BY_PANE);
-        assert_eq!(claude.model.received(text).len(), 1);
-        hub.state("main", "complete");
+        until_woken(&hub, &claude, id, text);
     };
     wake("second line");
+    assert!(!claude.model.received(LINE).is_empty());
     claude.submit("/clear");
     hub.alias("main");
     wake("third line");
 }
 
 #[test]
-fn a_paste_waits_while_the_person_uses_the_pane_and_says_why() {
+fn a_paste_waits_while_the_pane_cannot_take_it_and_says_why() {
     let hub = hub();
     let go_on = hub.path("go-on");
     let work = format!("until [ -e {} ]; do sleep 0.05; done", go_on.display());
     let work = Reply::tool("Bash", json!({"command": work, "description": "Work"}));
     let claude = hub.claude(rules([("Turn the crank", work)]));
     let claude = idle(&hub, claude.env(ALLOWED.0, ALLOWED.1));
-    let refused = |text: &str, reason: &str| {
+    let pane = claude.pane.id();
+    for (text, reason, begin, end) in [
+        (
+            "news one",
+            "in copy mode",
+            ("copy-mode -t", vec![pane]),
+            ("send-keys -t", vec![pane, "-X", "cancel"]),
+        ),
+        (
+            "news two",
+            "(synchronize-panes)",
+            ("set-option -p -t", vec![pane, "synchronize-panes", "on"]),
+            ("set-option -p -t", vec![pane, "synchronize-panes", "off"]),
+        ),
+        (
+            "news three",
+            "takes no input",
+            ("select-pane -d -t", vec![pane]),
+            ("select-pane -e -t", vec![pane]),
+        ),
+    ] {
+        claude.pane.tmux(begin.0, &begin.1);
         let id = hub.send("primary", "builder", text);
         until_refused(&hub, id, reason);
-        assert!(!claude.pane.text().contains(LINE));
-        id
-    };
-    let woken = |id: u64, text: &str| {
-        claude.model.until_received(text);
-        hub.step(id, "acked");
-        assert_eq!(steps(&hub, id), BY_PANE);
-        hub.state("main", "complete");
-        claude.submit("/clear");
-        claude
-            .pane
-            .until("the screen is new", |it| !it.contains(LINE));
-    };
-
-    claude.pane.tmux("copy-mode -t", &[claude.pane.id()]);
-    let id = refused("news one", "in copy mode");
-    claude
-        .pane
-        .tmux("send-keys -t", &[claude.pane.id(), "-X", "cancel"]);
-    woken(id, "news one");
-
-    claude.pane.type_in("half a thought");
-    let id = refused("news two", "is not empty");
-    claude
-        .pane
-        .until("it is as typed", |it| it.contains("half a thought"));
-    claude.pane.press(&["C-u"]);
-    woken(id, "news two");
-
-    claude.submit("/help");
-    let id = refused("news three", "shows no empty input line");
-    claude.pane.press(&["Escape"]);
-    woken(id, "news three");
-
+        assert_eq!(steps(&hub, id)[0], "stored");
+        claude.pane.tmux(end.0, &end.1);
+        until_woken(&hub, &claude, id, text);
+    }
     claude.submit("Turn the crank");
     hub.state("main", "working");
-    let id = refused("news four", "it is at work");
+    let id = hub.send("primary", "builder", "news four");
+    until_refused(&hub, id, "it is at work");
     std::fs::write(go_on, "").expect("a file");
     hub.step(id, "acked");
     assert_eq!(steps(&hub, id), ["stored", "emitted hook", "acked"]);
+}
+
+#[test]
+fn a_paste_waits_until_no_key_was_pressed_for_a_while() {
+    let quiet = Hub::builder()
+        .set(NO_LIMIT)
+        .set("wake.pane_quiet_seconds=2");
+    let hub = InstalledHub::install(quiet, NO_REWAKE);
+    let claude = hub.claude(turns([])).env(ALLOWED.0, ALLOWED.1);
+    let claude = idle(&hub, claude);
+    let person = claude.pane.attach(&hub.path("person"));
+    person.press(&["BSpace"]);
+    let id = hub.send("primary", "builder", "second line");
+    until("the paste is refused", || {
+        person.press(&["BSpace"]);
+        is_refused(&hub, id, "a key was pressed in its tmux session")
+    });
+    assert!(!steps(&hub, id).contains(&"emitted pane".into()));
+    // tmux keeps the time of the last key.
+    drop(person);
+    until_woken(&hub, &claude, id, "second line");
+}
+
+#[test]
+fn a_terminal_in_which_a_key_was_pressed_since_the_last_prompt_may_show_a_draft() {
+    let hub = hub();
+    let claude = hub.claude(turns([])).env(ALLOWED.0, ALLOWED.1);
+    let claude = idle(&hub, claude);
+    // tmux counts in seconds.
+    let now = || {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        now.expect("a time after 1970").as_secs()
+    };
+    let prompted = now();
+    until("a second has begun", || (now() > prompted).then_some(()));
+    let person = claude.pane.attach(&hub.path("person"));
+    person.press(&["h", "a", "l", "f"]);
+    let id = hub.send("primary", "builder", "second line");
+    until_refused(&hub, id, "may contain a draft");
+    assert!(claude.model.received("half").is_empty());
+    person.press(&["Enter"]);
+    claude.model.until_received("second line");
+    hub.step(id, "acked");
+    assert_eq!(steps(&hub, id), ["stored", "emitted hook", "acked"]);
+    assert!(claude.model.received(LINE).is_empty());
 }
 
 #[test]
@@ -120,16 +172,11 @@ fn a_shell_in_the_foreground_of_the_pane_gets_no_paste() {
     let claude = hub.claude(turns([])).env(ALLOWED.0, ALLOWED.1);
     let claude = idle(&hub, claude.in_shell());
     claude.pane.press(&["C-z"]);
-    claude
-        .pane
-        .until("the shell is back", |it| it.contains("Stopped"));
     let id = hub.send("primary", "builder", "second line");
     until_refused(&hub, id, "another program is in the foreground");
     assert!(!claude.pane.text().contains(LINE));
     claude.submit("fg");
-    claude.model.until_received("second line");
-    hub.step(id, "acked");
-    assert_eq!(steps(&hub, id), BY_PANE);
+    until_woken(&hub, &claude, id, "second line");
 }
 
 #[test]
@@ -138,50 +185,86 @@ fn a_session_gets_no_paste_before_it_allows_that() {
     let claude = idle(&hub, hub.claude(turns([])));
     let id = hub.send("primary", "builder", "second line");
     until_refused(&hub, id, "it has not allowed the hub");
-    assert!(!claude.pane.text().contains(LINE));
+    assert!(claude.model.received(LINE).is_empty());
+    // Nor does another process allow it.
     hub.put_session("main", &json!({"pane_delivery": true}));
-    claude.model.until_received("second line");
-    hub.step(id, "acked");
-    assert_eq!(steps(&hub, id), BY_PANE);
+    let id = hub.send("primary", "builder", "third line");
+    until_refused(&hub, id, "it has not allowed the hub");
+    assert!(claude.model.received(LINE).is_empty());
 }
 
-/// Claude Code has no hooks here; one that the test runs in its place reports the session.
+/// Claude Code holds messages on its socket in a plan too, if the session may bypass permissions.
 #[test]
-fn a_paste_without_a_proof_is_returned_and_never_repeated() {
-    let hub = InstalledHub::without_hooks(no_limits());
-    let claude = start_without_permissions(&hub, hub.claude(turns([])));
-    let pid = claude
-        .pane
-        .tmux("display-message -p -t", &[claude.pane.id(), "#{pane_pid}"]);
-    let hook = |event: &str| {
-        let event = json!({
-            "hook_event_name": event, "session_id": "s1", "cwd": hub.project(),
-            "permission_mode": "bypassPermissions", "source": "startup", "prompt": "Hello",
+fn a_plan_in_a_session_that_may_bypass_permissions_is_woken_by_a_paste_and_not_by_its_socket() {
+    let hub = hub();
+    let claude = hub.claude(turns([])).env(ALLOWED.0, ALLOWED.1);
+    let claude = may_bypass(&hub, claude).mode("plan", "plan mode on");
+    let claude = claude.start();
+    claude.submit("Say something");
+    hub.state("main", "complete");
+    let id = hub.send("primary", "builder", "second line");
+    until_woken(&hub, &claude, id, "second line");
+}
+
+/// Claude Code has no hooks here; its tool for shell commands runs them in their place.
+#[test]
+fn a_paste_without_a_proof_is_returned_and_the_pane_is_not_used_again() {
+    let hub = InstalledHub::without_hooks(at_once(no_limits()));
+    let script = hub.project().join("hooks.sh");
+    let run = Reply::bash("sh ./hooks.sh");
+    let claude = hub
+        .claude(rules([("Report", run)]))
+        .env(ALLOWED.0, ALLOWED.1);
+    let claude = start_without_permissions(&hub, claude);
+    let pane = [claude.pane.id(), "#{pane_pid}"];
+    let pid = claude.pane.tmux("display-message -p -t", &pane);
+    let hooks = |events: &[&str]| {
+        let line = |event: &&str| {
+            let event = json!({
+                "hook_event_name": event, "session_id": "s1", "cwd": hub.project(),
+                "permission_mode": "bypassPermissions", "source": "startup", "prompt": "Hello",
+            });
+            format!(
+                "printf %s '{event}' | CLAUDE_PID={} hubctl hook claude\n",
+                pid.trim()
+            )
+        };
+        let lines: String = events.iter().map(line).collect();
+        std::fs::write(&script, lines + "echo all hooks ran\n").expect("a script");
+        let before = claude.model.received("all hooks ran").len();
+        claude.submit("Report");
+        until("the hooks have run", || {
+            (claude.model.received("all hooks ran").len() > before).then_some(())
         });
-        let env = [
-            ALLOWED,
-            ("CLAUDE_PID", pid.trim()),
-            ("TMUX_PANE", claude.pane.id()),
-        ];
-        let hubctl = Path::new(env!("CARGO_BIN_EXE_hubctl"));
-        hub.run(hubctl, &["hook", "claude", &event.to_string()], &env);
     };
-    for event in ["SessionStart", "UserPromptSubmit", "Stop"] {
-        hook(event);
-    }
+    hooks(&["SessionStart", "UserPromptSubmit", "Stop"]);
     let first = hub.send("primary", "builder", "second line");
-    claude.model.until_received("message from builder");
+    claude.model.until_received(LINE);
+    let second = hub.send("primary", "tester", "third line");
+    until_refused(&hub, second, "a line was pasted before");
+    // The time for a proof is as long as the patience of one wait.
+    within(PATIENCE, || {
+        let steps = steps(&hub, first);
+        steps.contains(&"returned".into()).then_some(())
+    });
     let returned = hub.step(first, "returned");
     assert_eq!(returned["why"], json!(null), "nothing proved it in time");
-    let second = hub.send("primary", "tester", "third line");
-    claude.model.until_received("message from tester");
-    hub.step(second, "emitted");
-    assert_eq!(steps(&hub, first), ["stored", "emitted pane", "returned"]);
-    assert_eq!(claude.model.received("message from builder").len(), 1);
+    until_refused(&hub, second, "a line was pasted before");
+    assert_eq!(claude.model.received(LINE).len(), 1);
+    // A hook that works proves the way.
+    hooks(&["UserPromptSubmit", "Stop"]);
+    claude.model.until_received("second line");
+    for id in [first, second] {
+        hub.step(id, "acked");
+    }
+    hub.send("primary", "builder", "fourth line");
+    until("the pane is used again", || {
+        (claude.model.received(LINE).len() == 2).then_some(())
+    });
 }
 
 fn is_woken_also_after_a_restart_of_the_hub(vendor: &Vendor) {
-    let mut hub = InstalledHub::without_hooks(Hub::builder().set(NO_LIMIT));
+    let mut hub = InstalledHub::without_hooks(at_once(Hub::builder().set(NO_LIMIT)));
     let model = vendor.install(&hub, turns([]));
     let terminal = vendor.open_with(&hub, model, &[ALLOWED]);
     terminal.submit("Say it");

@@ -4,10 +4,9 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::Mutex;
-use std::time::Duration;
 
 use hub_harness::model::{Reply, Request, turns};
-use hub_harness::{Hub, Model, until, within};
+use hub_harness::{Hub, Model};
 use serde_json::{Value, json};
 
 use crate::support::{Builder, Claude, InstalledHub, NO_LIMIT, installed, no_limits, signal};
@@ -24,35 +23,28 @@ pub(crate) fn steps(hub: &InstalledHub, id: u64) -> Vec<String> {
     hub.trace(id).iter().map(step).collect()
 }
 
-/// Starts Claude Code, and switches its permissions off.
+/// Starts Claude Code without permissions.
 fn without_permissions(hub: &InstalledHub) -> Claude {
     start_without_permissions(hub, hub.claude(turns([])))
 }
 
-/// Starts this Claude Code, and switches its permissions off.
+/// Starts this Claude Code without permissions.
 pub(crate) fn start_without_permissions(hub: &InstalledHub, claude: Builder<'_>) -> Claude {
+    let mode = ("bypassPermissions", "bypass permissions on");
+    may_bypass(hub, claude).mode(mode.0, mode.1).start()
+}
+
+/// A Claude Code that may run without permissions, which the person has accepted before.
+pub(crate) fn may_bypass<'a>(hub: &InstalledHub, claude: Builder<'a>) -> Builder<'a> {
     let settings = hub.home().join(".claude/settings.json");
     let text = std::fs::read_to_string(&settings);
     let text = text.unwrap_or_else(|_| r#"{"hooks": {}}"#.into());
     std::fs::create_dir_all(settings.with_file_name("")).expect("a directory");
     let accepted = text.replacen('{', "{\"skipDangerousModePermissionPrompt\": true,", 1);
     std::fs::write(settings, accepted).expect("settings");
-    let claude = claude
+    claude
         .env("IS_SANDBOX", "1")
         .args(&["--allow-dangerously-skip-permissions"])
-        .start();
-    until("permissions are off", || {
-        claude.pane.press(&["BTab"]);
-        let shown = || {
-            claude
-                .pane
-                .text()
-                .contains("bypass permissions on")
-                .then_some(())
-        };
-        within(Duration::from_secs(1), shown)
-    });
-    claude
 }
 
 const BY_FILE: [&str; 4] = ["stored", "emitted file_changed", "emitted hook", "acked"];

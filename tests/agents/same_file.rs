@@ -56,8 +56,7 @@ fn is_alerted(vendor: &Vendor, tool: &str, input: &Value) {
     let model = vendor.install(&hub, rules([("Draw a fig", Reply::tool(tool, input))]));
     vendor.ask(&hub, &model, "Draw a fig");
     for session in ["main", "main-2"] {
-        let alert = format!("session {session} also edited a.txt just now, in the same worktree");
-        hub.published(&alert);
+        hub.published(&format!("session {session} also edited a.txt"));
     }
 }
 

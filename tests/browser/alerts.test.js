@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 
-import { allow, HUB_DOWN, live, newContext, openDashboard, startHub, test, until } from './support/index.js';
+import { allow, HUB_DOWN, live, newContext, openDashboard, startHub, test, until, useWholeBrowser } from './support/index.js';
 import { badges, click, clickOn, focus, heard, notification, record, shown, tags } from './support/recorded.js';
+
+useWholeBrowser();
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('./support/hub.js').Hub} Hub */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 
 import { allow, openAnew, openDashboard, startHub, test, until } from './support/index.js';
-import { killProcess, startProcess } from './support/world.js';
+import { killProcess, startAgent } from './support/world.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('./support/hub.js').Hub} Hub */
@@ -288,7 +288,7 @@ test('a silent session is shown with its last message, and a message reaches it'
 test('a session that died at work is shown until it is marked as read, and among the ended', async () => {
   const hub = await startHub();
   const payload = { hook_event_name: 'UserPromptSubmit', session_id: 'mortal', cwd: PROJECT, prompt: 'go' };
-  await hub.hook('claude', payload, { project: PROJECT, name: 'mortal', host: hostname(), ...(await startProcess()) });
+  await startAgent(hub, payload, { project: PROJECT, name: 'mortal', host: hostname() });
   const page = await openDashboard(hub);
   const row = page.locator('.board-row', { hasText: 'mortal' });
   await row.waitFor();

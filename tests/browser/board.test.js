@@ -205,7 +205,7 @@ test('sixty agents fit on one screen beside their cards', async () => {
 
 test('an empty board says how agents get there, and one agent is not alone with it', async () => {
   const hub = await startHub();
-  await hub.post('hello', { from: 'person' });
+  await hub.call('POST', '/notify?from=person', 'hello', {}, hub.socket);
   const page = await openDashboard(hub);
   await page.locator('hub-board').getByText('hubctl hooks install claude').waitFor();
   await register(hub, 'w1');

@@ -137,7 +137,10 @@ test('a permission offers the agent\'s own rule for this session, and a countdow
   assert.match(await card.locator('.deadline').innerText(), /^Answer here or in its terminal: 9 min left$/);
   assert.equal(await card.locator('.request').getByText('suggestions').count(), 0);
   await card.getByRole('button', { name: 'Allow Bash(npm test:*) for this session, login' }).click();
+  // The request passes through this process, which must not end before.
+  const sent = page.waitForResponse((response) => response.url().endsWith('/answer'));
   await card.getByRole('button', { name: 'Send now, login' }).click();
+  await sent;
   assert.equal(await answered(hub, id), 'allow always');
 });
 
@@ -230,6 +233,8 @@ test('an answer is held back for an undo, and sent when the page is left', async
   const hub = await startHub();
   const id = await ask(hub, { options: ['yes'] });
   const page = await openDashboard(hub);
+  // Time stands still, so that only the leaving sends it.
+  await page.clock.install();
   await of(page, id).getByRole('button', { name: 'yes' }).click();
   await of(page, id).getByRole('button', { name: 'Undo' }).click();
   await of(page, id).getByRole('button', { name: 'yes' }).click();
@@ -238,7 +243,7 @@ test('an answer is held back for an undo, and sent when the page is left', async
     Object.defineProperty(document, 'hidden', { get: () => true, configurable: true });
     document.dispatchEvent(new Event('visibilitychange'));
   });
-  await until(async () => (await stored(hub, id)).state === 'answered', { deadline: 4000, what: 'it is sent before its time' });
+  await until(async () => (await stored(hub, id)).state === 'answered', { what: 'it is sent before its time' });
 });
 
 test('a need opened in the details has the same live controls as its card', async () => {

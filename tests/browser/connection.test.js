@@ -97,7 +97,7 @@ test('when retention drops a part of the log, the page names it and shows the re
   for (let batch = 0; batch < 12; batch += 1) {
     await hub.post(Array.from({ length: 100 }, (_, n) => ({ from: 'filler', type: 'progress', msg: `${batch}.${n} ${filler}` })));
   }
-  await until(async () => (await hub.ids())[0] > (first ?? 0), { what: 'retention has dropped the first one', deadline: 30_000 });
+  await until(async () => (await hub.ids())[0] > (first ?? 0), { what: 'retention has dropped the first one' });
   // Memory still has notifications that the disk has dropped; a restart empties it.
   await hub.restart();
   await page.unroute('**/events?*');

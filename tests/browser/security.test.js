@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 
 import { attack } from './support/attack.js';
-import { allow, atEnd, complained, newContext, openDashboard, startHub, test, until } from './support/index.js';
+import { allow, atEnd, complained, newContext, openDashboard, startHub, test, until, useWholeBrowser } from './support/index.js';
 
 /** The Content-Security-Policy of the hub's pages: the hub's own scripts, styles and connections only. */
 const POLICY = [
@@ -25,6 +25,8 @@ const POLICY = [
 
 /** The policy of the document that registers the service worker: one constant script, without Trusted Types. */
 const WORKER_POLICY = "default-src 'none'; script-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
+useWholeBrowser();
 
 /** @typedef {import('./support/hub.js').Hub} Hub */
 
@@ -191,7 +193,7 @@ test('a service worker that another program left in the browser is removed once 
   await until(async () => {
     await page.goto(hub.url);
     return (await page.title()) !== 'evil';
-  }, { what: 'the page of the hub', every: 4000, deadline: 60_000 });
+  }, { what: 'the page of the hub', every: 4000 });
   await page.locator('hub-sign-in').waitFor();
 });
 

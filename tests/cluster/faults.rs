@@ -1,7 +1,7 @@
 //! Random faults under load. The seed and the number of rounds are settings of the environment: `HUB_CLUSTER_SEED` and
 //! `HUB_CLUSTER_ROUNDS`.
 
-use hub_harness::Hub;
+use hub_harness::{Hub, repetitions};
 use tokio::time::{Duration, sleep};
 
 use super::load::Load;
@@ -197,7 +197,7 @@ impl World {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_acknowledged_key_is_stored_once_in_order_and_read_and_on_all_hubs() {
     let seed = setting("HUB_CLUSTER_SEED", 7);
-    let rounds = setting("HUB_CLUSTER_ROUNDS", FAULTS.len() as u64);
+    let rounds = setting("HUB_CLUSTER_ROUNDS", repetitions(4, 60).into());
     let network = Network::start().await;
     let (hubs, lines) = network.pair().await;
     let load = Load::start(&hubs);

@@ -1,6 +1,8 @@
 //! A commit is stored once, whatever happens to its acknowledgement. `HUB_CLUSTER_LOST_ACKS` is the number of lost ones for
 //! each kind of stream.
 
+use hub_harness::repetitions;
+
 use super::nats::Nats;
 use super::proxy::Proxy;
 use super::support::{member, publish, setting, stored, until_active, until_follows};
@@ -8,7 +10,7 @@ use super::support::{member, publish, setting, stored, until_active, until_follo
 // The proxy must run while a hub is started.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_whose_acknowledgement_is_lost_is_stored_once() {
-    let rounds = setting("HUB_CLUSTER_LOST_ACKS", 20);
+    let rounds = setting("HUB_CLUSTER_LOST_ACKS", repetitions(20, 200).into());
     for servers in [vec![Nats::start()], Nats::start_three()] {
         let proxy = Proxy::start(&servers[0].url()).await;
         let a = member("a", &servers)

@@ -14,6 +14,7 @@ mod proxy;
 mod refusals;
 mod retention;
 mod security;
+mod signature;
 #[path = "../faults/small_disk.rs"]
 mod small_disk;
 mod support;

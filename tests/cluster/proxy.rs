@@ -1,4 +1,4 @@
-//! A proxy before NATS that loses acknowledgements, or everything while the line is cut.
+//! A proxy before NATS that loses acknowledgements or answers, or everything while the line is cut.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -18,12 +18,16 @@ pub(crate) struct Proxy {
 struct Line {
     armed: AtomicBool,
     lost: AtomicU32,
+    /// How many of the next answers about the stream are lost.
+    silent: AtomicU32,
     open: AtomicU32,
     cut: watch::Sender<bool>,
 }
 
 /// The begin of the acknowledgement of a commit.
 const ACK: &[u8] = b"{\"stream\":\"HUB_hub\",";
+/// A part of the answer about a stream.
+const INFO: &[u8] = b"api.v1.stream_info_response";
 
 impl Proxy {
     /// Starts a proxy before the server at `address`.
@@ -49,6 +53,11 @@ impl Proxy {
     /// Loses the next acknowledgement, and breaks the connection.
     pub(crate) fn lose_next(&self) {
         self.line.armed.store(true, Ordering::SeqCst);
+    }
+
+    /// Loses the next answers about the stream, as a server does that is too busy to answer in time.
+    pub(crate) fn lose_answers(&self, count: u32) {
+        self.line.silent.store(count, Ordering::SeqCst);
     }
 
     /// Returns how many acknowledgements were lost.
@@ -86,7 +95,18 @@ impl Line {
     async fn pump(&self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf, has_acks: bool) {
         let mut bytes = vec![0; 64 << 10];
         while let Ok(length @ 1..) = from.read(&mut bytes).await {
-            let is_ack = has_acks && bytes[..length].windows(ACK.len()).any(|it| it == ACK);
+            let has = |text: &[u8]| bytes[..length].windows(text.len()).any(|it| it == text);
+            let left = |it: u32| it.checked_sub(1);
+            let silent = &self.silent;
+            if has_acks
+                && has(INFO)
+                && silent
+                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, left)
+                    .is_ok()
+            {
+                continue;
+            }
+            let is_ack = has_acks && has(ACK);
             if is_ack && self.armed.swap(false, Ordering::SeqCst) {
                 self.lost.fetch_add(1, Ordering::SeqCst);
                 return;

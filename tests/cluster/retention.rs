@@ -5,6 +5,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::nats::Nats;
+use super::proxy::Proxy;
 use super::support::{TAKEOVER, member, publish, stored, until_active, until_follows};
 
 /// The names of files in a directory.
@@ -12,7 +13,8 @@ fn earliest(all: &[(u64, String)]) -> u64 {
     all.first().map_or(0, |(id, _)| *id)
 }
 
-#[tokio::test]
+// The proxy must run while a hub is started.
+#[tokio::test(flavor = "multi_thread")]
 async fn a_hub_joins_a_log_whose_beginning_was_dropped_and_one_that_was_away_copies_it_anew() {
     let servers = [Nats::start()];
     let small = |node: &str| {
@@ -23,7 +25,9 @@ async fn a_hub_joins_a_log_whose_beginning_was_dropped_and_one_that_was_away_cop
     let a = small("a").start();
     until_active(&a).await;
     let kept = publish(&a, "pending", "later").await;
-    let mut away = small("away").start();
+    let proxy = Proxy::start(&servers[0].url()).await;
+    let urls = format!("cluster.urls=['{}']", proxy.url());
+    let mut away = small("away").set(&urls).start();
     until_follows(&away, "a").await;
     away.stop();
     let text = "x".repeat(4000);
@@ -46,6 +50,8 @@ async fn a_hub_joins_a_log_whose_beginning_was_dropped_and_one_that_was_away_cop
     assert_eq!(pending, a.client().read("/inboxes").await);
     let item = b.client().read(&format!("/notifications/{kept}")).await;
     assert_eq!(item["msg"], "pending");
+    // It asks again, because with its old copy it could not go on.
+    proxy.lose_answers(2);
     away.start_again();
     until_follows(&away, "a").await;
     let (ours, theirs) = (stored(&away).await, stored(&b).await);

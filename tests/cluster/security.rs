@@ -9,10 +9,11 @@ use async_nats::{Client, ConnectOptions, Event};
 use futures_util::StreamExt as _;
 use hub_harness::{Hub, HubBuilder};
 use nkeys::KeyPair;
+use serde_json::json;
 use tempfile::TempDir;
 
 use super::nats::Nats;
-use super::support::{hubd, publish, settings, stored, until_active, until_follows};
+use super::support::{hubd, known, publish, settings, stored, until_active, until_follows};
 
 /// A server with the users of the documentation.
 struct Secure {
@@ -68,9 +69,17 @@ impl Secure {
         self.dir.path().join(user)
     }
 
+    fn key(&self, user: &str) -> KeyPair {
+        let seed = std::fs::read_to_string(self.creds(user)).unwrap();
+        KeyPair::from_seed(&seed).unwrap()
+    }
+
     fn settings(&self, node: &str) -> Vec<String> {
         let mut all = settings(node, &self.server);
         all.push(format!("cluster.creds={}", self.creds(node).display()));
+        all.push(known(
+            &["server1", "laptop"].map(|node| (node, self.key(node))),
+        ));
         all.push(format!(
             "cluster.ca={}",
             self.dir.path().join("server.pem").display()
@@ -135,6 +144,8 @@ async fn the_documented_configuration_carries_a_wake_across_and_is_verified() {
         id
     );
     publish(&laptop, "back", "x").await;
+    let person = json!({ "from": "person", "type": "message", "to": "w", "msg": "hello" });
+    laptop.unix().notify(person).await;
     assert_eq!(stored(&server1).await, stored(&laptop).await);
     for node in ["server1", "laptop"] {
         let checked = hubd(
@@ -225,6 +236,7 @@ async fn permissions_that_are_too_wide_are_reported() {
     for found in [
         "PROBLEM  this hub may use hub.hub.beat.another-machine",
         "PROBLEM  the cluster has no log yet",
+        "ok       this hub signs its calls",
         "ok       this hub may publish what it needs",
     ] {
         assert!(checked.contains(found), "{found}: {checked}");

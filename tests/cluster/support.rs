@@ -1,12 +1,15 @@
 //! Hubs of one cluster.
 
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use hub_harness::{Client, Hub, HubBuilder};
+use nkeys::{KeyPair, KeyPairType};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 
 use super::nats::Nats;
 
@@ -48,7 +51,7 @@ fn outcome(command: &mut Command) -> Result<String, String> {
     }
 }
 
-/// Returns the settings of the hub `node` in the cluster on these servers.
+/// Returns the settings of the hub `node` in the cluster on these servers, which check no user.
 pub(crate) fn settings(node: &str, servers: &[Nats]) -> Vec<String> {
     let urls: Vec<String> = servers.iter().map(Nats::url).collect();
     vec![
@@ -56,7 +59,42 @@ pub(crate) fn settings(node: &str, servers: &[Nats]) -> Vec<String> {
         format!("cluster.urls={urls:?}"),
         format!("cluster.replicas={}", servers.len().max(1)),
         format!("cluster.node={node}"),
+        format!("cluster.creds={}", seed_file(node).display()),
+        known(&NODES.map(|node| (node, key(node)))),
     ]
+}
+
+/// The nodes whose keys all hubs of a test know.
+const NODES: [&str; 3] = ["a", "b", "c"];
+
+/// The setting with the keys of these nodes.
+pub(crate) fn known(nodes: &[(&str, KeyPair)]) -> String {
+    let pairs = nodes
+        .iter()
+        .map(|(node, key)| format!("{node} = '{}'", key.public_key()));
+    format!(
+        "cluster.nodes={{ {} }}",
+        pairs.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// The key of a node, always the same one.
+pub(crate) fn key(node: &str) -> KeyPair {
+    let mut seed = [0; 32];
+    seed[..node.len()].copy_from_slice(node.as_bytes());
+    KeyPair::new_from_raw(KeyPairType::User, seed).expect("a key")
+}
+
+/// Returns the file with the seed of a node's key. Tests in other processes write the same one.
+fn seed_file(node: &str) -> PathBuf {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let path = dir.join(format!("{node}.seed"));
+    let mut file = NamedTempFile::new_in(dir).expect("a file");
+    let seed = key(node).seed().expect("a seed");
+    file.write_all(seed.as_bytes())
+        .expect("the file can be written");
+    file.persist(&path).expect("the file can be renamed");
+    path
 }
 
 /// Returns what a hub reports about its cluster.

@@ -82,12 +82,12 @@ async fn a_notification_in_the_spool_of_a_standby_reaches_the_log() {
     let (a, b) = pair(&servers).await;
     let spool = b.state_dir().join("spool");
     let item = SpoolItem {
-        key: "spooled".into(),
+        key: "spooled".parse().unwrap(),
         request: Spooled::Post(to_raw_value(&message("w", "late")).unwrap()),
     };
     let path = spool.join(".item");
     std::fs::write(&path, serde_json::to_vec(&item).unwrap()).unwrap();
-    std::fs::rename(&path, spool.join(&item.key)).unwrap();
+    std::fs::rename(&path, spool.join(item.key.path())).unwrap();
     let got = a
         .client()
         .get("/wait?inbox=w&timeout=30")

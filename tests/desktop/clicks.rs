@@ -8,18 +8,18 @@ use crate::desktop::{Desktop, browser};
 use crate::shown::asks_permission;
 
 /// Registers the session `docs` with a program in a pane of a real tmux; returns the pane and its tmux.
-async fn paned(desktop: &Desktop) -> (Tmux, hub_harness::Pane) {
+fn paned(desktop: &Desktop) -> (Tmux, hub_harness::Pane) {
     let dir = desktop.hub.scratch();
     let tmux = Tmux::new(dir, [("PATH", std::env::var("PATH").unwrap_or_default())]);
-    let (pane, info) = tmux.session("work", dir);
-    desktop.client.register("docs", info).await;
+    let socket = desktop.hub.socket();
+    let pane = tmux.session("work", dir, (&socket, "docs"));
     (tmux, pane)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_click_shows_the_pane_of_the_session() {
     let mut desktop = Desktop::new().await;
-    let (tmux, pane) = paned(&desktop).await;
+    let (tmux, pane) = paned(&desktop);
     let other = tmux.start(
         "other",
         desktop.hub.scratch(),
@@ -38,7 +38,7 @@ async fn a_click_shows_the_pane_of_the_session() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_terminal_that_shows_tmux_a_click_opens_the_page_at_the_question() {
     let mut desktop = Desktop::new().await;
-    let (_tmux, _pane) = paned(&desktop).await;
+    let (_tmux, _pane) = paned(&desktop);
     let id = desktop.ask("docs", "Which db?").await;
     let note = desktop.daemon.one().await;
     desktop.daemon.click(&note).await;

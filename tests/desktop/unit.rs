@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use hub_harness::{Hub, until};
-use serde_json::json;
 
 use crate::desktop::{Desktop, Program};
 use crate::shown::asks_permission;
@@ -153,16 +152,8 @@ fn detached(desktop: &Desktop, groups: Option<[PathBuf; 2]>) -> Program {
 
 /// Presses Approve, while an agent runs that is older than this `hub-desktop`; returns whether the agent was allowed.
 async fn approves(groups: Option<[PathBuf; 2]>) -> bool {
-    let mut agent = Command::new("sleep").arg("600").spawn().expect("coreutils");
     let mut desktop = Desktop::new().await;
-    let stat = fs::read_to_string(format!("/proc/{}/stat", agent.id())).expect("it runs");
-    let started: u64 = stat
-        .split(' ')
-        .nth(21)
-        .and_then(|it| it.parse().ok())
-        .expect("its start");
-    let process = json!({ "process": { "pid": agent.id(), "started": started } });
-    desktop.client.register("login", process).await;
+    let mut agent = hub_harness::session_process(&desktop.hub.socket(), "login");
     desktop.program.end();
     desktop.program = detached(&desktop, groups);
     let mut asker = asks_permission(&desktop.client, "make test");

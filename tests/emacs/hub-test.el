@@ -103,7 +103,7 @@
       (goto-char (point-min))
       (let-alist (tabulated-list-get-id)
         (should (equal .id first)))
-      (should (string-match-p "asker-1 +emacs +Which database\\?"
+      (should (string-match-p "asker-1 +emacs +Which\\[U\\+202E\\] database\\?"
                               (thing-at-point 'line t)))
       (hub-view-question (hub--question))
       (with-current-buffer "*hub question*"
@@ -122,6 +122,34 @@
       (let ((refused (should-error (hub--answer `((id . ,second)) "allow")
                                    :type 'user-error)))
         (should (string-match-p "answered" (error-message-string refused)))))))
+
+(ert-deftest hub-test-only-a-request-that-is-drawn-to-its-end-is-allowed ()
+  (let ((hidden (hub-test-ask "asker-3" "approval" "rm \u202ea"))
+        (long (hub-test-ask "asker-4" "approval"
+                            (mapconcat #'number-to-string (number-sequence 1 500) "\n")))
+        (short (hub-test-ask "asker-5" "approval" "ls")))
+    (hub-questions)
+    (cl-flet ((allow (id)
+                (with-current-buffer "*hub questions*"
+                  (goto-char (point-min))
+                  (while (not (equal (alist-get 'id (tabulated-list-get-id)) id))
+                    (forward-line))
+                  (call-interactively #'hub-allow)))
+              (state (id) (alist-get 'state (hub-test-question id))))
+      (let ((refused (should-error (allow hidden) :type 'user-error)))
+        (should (string-match-p "dashboard" (error-message-string refused))))
+      (allow short)
+      (should (equal (state short) "answered"))
+      (allow long)
+      (should (equal (state long) "open"))
+      (with-current-buffer "*hub question*"
+        (call-interactively #'hub-allow)
+        (should (equal (state long) "open"))
+        (set-window-start (get-buffer-window nil t) (- hub--request-end 5))
+        (call-interactively #'hub-allow))
+      (should (equal (state long) "answered"))
+      (should (equal (state hidden) "open"))
+      (hub--answer `((id . ,hidden)) "deny"))))
 
 (ert-deftest hub-test-a-missing-program-is-named ()
   (let* ((hub-program "hubctl-that-does-not-exist")

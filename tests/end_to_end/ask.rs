@@ -50,7 +50,7 @@ fn a_waiting_asker_gets_the_answer_once() {
     let open = open(&place);
     assert_eq!(open.from.as_str(), "w1");
     let listed = place.ctl("questions");
-    listed.prints("Which db?  [1] postgres  [2] sqlite");
+    listed.prints(r#""Which db?"  [1] postgres  [2] sqlite"#);
     place.ctl(format!("answer {} --option 2", open.id));
     let done = asker.end().ok();
     let lines: Vec<&str> = done.stdout.lines().collect();
@@ -114,7 +114,7 @@ fn the_second_answer_is_refused_with_the_winner_and_its_text() {
     let id = asked(&place, "ask Why?");
     place.by("lead", format!("answer {id} because so")).ok();
     let second = place.hubctl(format!("answer {id} 'no idea'")).fails(1);
-    let text = format!("too late: question {id} is answered by lead: because so");
+    let text = format!("too late: question {id} is answered by lead: \"because so\"");
     second.warns(&text);
 }
 
@@ -162,7 +162,7 @@ fn an_option_that_is_not_offered_is_refused() {
     place.hubctl(format!("answer {id} --option 3")).fails(64);
     // A literal option takes precedence over an option's number.
     let done = place.ctl(format!("answer {id} --option 1"));
-    done.prints(&format!("answered {id} (Which?): 1\n"));
+    done.prints(&format!("answered {id} (\"Which?\"): 1\n"));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn an_answer_that_cannot_be_delivered_says_so() {
     let id = &open["questions"][0]["id"];
     // Without its own session, the test's process would count as the agent's process.
     let done = place.by("w2", format!("answer {id} postgres")).fails(1);
-    let done = done.warns("w1 shows this in a dialog of its own: answer it there");
+    let done = done.warns("\"w1\" shows this in a dialog of its own: answer it there");
     done.warns("/r/w1");
     let id = place.ctl("ask --from w3 Why?").word();
     let done = place.ctl(format!("answer {id} because")).warns_of_nothing();

@@ -117,6 +117,11 @@ impl Running {
         lines.map(|line| json(&line.expect("a line")))
     }
 
+    /// Whether it has not ended yet.
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child().try_wait().expect("its state").is_none()
+    }
+
     /// Kills it, and waits for its end.
     pub(crate) fn kill(&mut self) {
         self.child().kill().expect("it runs");

@@ -2,7 +2,7 @@
 
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json as value};
 
@@ -13,16 +13,8 @@ const STOP: &str = r#"{"hook_event_name":"Stop","session_id":"s1","cwd":"/","n":
 const HEARTBEAT: &str = r#"{"hook_event_name":"PostToolUse","session_id":"s1","cwd":"/"}"#;
 const PERMISSION: &str = r#"{"hook_event_name":"PermissionRequest","session_id":"s1","cwd":"/"}"#;
 
-/// Below the 10 s timeout of a call: a hook that ends within this bound gave up by its own budget of 200 ms, however
-/// slow the machine is.
-const BOUND: Duration = Duration::from_secs(9);
-
 fn hook(place: &Place, payload: impl Into<Vec<u8>>) -> Done {
-    let began = Instant::now();
-    let done = place.hubctl("hook claude").stdin(payload).ok();
-    let took = began.elapsed();
-    assert!(took < BOUND, "{took:?}: {done:?}");
-    done
+    place.hubctl("hook claude").stdin(payload).ok()
 }
 
 fn assert_silent(done: Done) {
@@ -62,6 +54,8 @@ fn without_a_hub_or_behind_a_dead_socket_it_is_silent_and_spools_what_matters() 
 fn a_hub_that_never_responds_does_not_delay_the_agent() {
     let place = Place::new();
     let fake = Fake::silent(&place);
+    // It gives up after 10 s, and a hook after a second.
+    let mut command = place.hubctl("notify x").spawn();
     assert_silent(hook(&place, STOP));
     // The hub may have stored the event all the same, so the spooled one has the same Idempotency-Key.
     let head = fake.first("POST /hooks/claude").head;
@@ -69,6 +63,7 @@ fn a_hub_that_never_responds_does_not_delay_the_agent() {
     assert!(head.contains(kept["key"].as_str().unwrap()), "{head}");
     // Nor does a permission request wait, which a hub could hold: this one never responds.
     assert_silent(hook(&place, PERMISSION));
+    assert!(command.is_running());
 }
 
 #[test]
@@ -176,7 +171,7 @@ fn a_permission_request_may_be_held() {
     let _fake = Fake::new(&place, |asked| {
         if asked.line.starts_with("POST /hooks") {
             // Longer than the budget of any other hook.
-            std::thread::sleep(Duration::from_millis(600));
+            std::thread::sleep(Duration::from_millis(1500));
         }
         ok(r#"{"held":true}"#)
     });

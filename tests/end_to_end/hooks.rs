@@ -88,6 +88,14 @@ fn they_are_installed_once_and_the_install_says_what_is_left_to_do() {
 }
 
 #[test]
+fn in_the_home_directory_one_file_is_no_double_install() {
+    let home = Home::new();
+    home.run("install claude");
+    let status = home.hooks("status claude").within(&home.path("."));
+    status.ok().prints("installed").hides("installed twice");
+}
+
+#[test]
 fn help_print_status_and_a_dry_run_change_nothing() {
     let home = Home::new();
     for line in [

@@ -101,7 +101,7 @@ fn tools_act_as_the_session_of_the_process() {
         .ok();
     let told = mcp.call("sessions", json!({}));
     assert!(
-        told.contains("You are w1.") && told.contains("well done"),
+        told.contains(r#"You are "w1"."#) && told.contains("well done"),
         "{told}"
     );
     let question = mcp.call("ask", json!({ "question": "Merge?", "to": "boss" }));

@@ -1,8 +1,9 @@
 //! `hubctl rules` and `hubctl rules test`.
 
+use hub_protocol::QuestionState;
 use serde_json::json;
 
-use crate::support::Place;
+use crate::support::{Place, hubctl, until};
 
 /// A rule of each kind: one that notifies, one that runs a program, and one about a session.
 const RULES: &str = r#"
@@ -140,4 +141,31 @@ fn a_wrong_file_or_time_is_refused_with_the_reason() {
         .hubctl("rules test --since soon")
         .fails(64)
         .warns("soon");
+}
+
+#[test]
+fn the_program_of_a_rule_is_no_person_nor_is_what_it_starts() {
+    const ANSWERS: &str = r#"
+[[on]]
+name = "approve"
+type = ["approval"]
+run = ["sh", "-c", "HUBCTL answer $HUB_ID allow; echo $? >> TOLD; (env -i HUBCTL answer $HUB_ID allow; echo $? end >> TOLD)"]
+"#;
+    let mut place = Place::new();
+    let told = place.path("told").display().to_string();
+    let hubctl = format!(
+        "{} --state-dir {}",
+        hubctl().display(),
+        place.state().display()
+    );
+    let rules = ANSWERS.replace("HUBCTL", &hubctl).replace("TOLD", &told);
+    place.write("config.toml", rules);
+    place.start();
+    let id = place.ctl("ask --approval --from w1 'May I?'").word();
+    until("the program has ended", || {
+        place.has("told") && place.read("told").contains("end")
+    });
+    assert_eq!(place.read("told"), "1\n1 end\n");
+    assert_eq!(place.questions()[0].state, QuestionState::Open);
+    place.hubctl(format!("answer {id} allow")).ok();
 }

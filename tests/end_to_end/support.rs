@@ -314,7 +314,7 @@ pub(crate) fn until(what: &str, mut reached: impl FnMut() -> bool) {
     }
 }
 
-fn hubctl() -> &'static Path {
+pub(crate) fn hubctl() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_hubctl"))
 }
 

@@ -1,5 +1,7 @@
 //! Another machine, by a real ssh server: `hubctl tunnel` and `hubctl watch --ssh`.
 
+mod hostile;
+
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -142,6 +144,21 @@ fn cut(hubctl: &mut Running, at_server: bool) {
             kill(ssh);
         }
     }
+}
+
+#[test]
+fn a_command_over_ssh_is_nobody_and_a_person_has_a_terminal() {
+    let machines = Machines::new();
+    let place = &machines.place;
+    place.ctl("notify --from worker --type approval 'rm -rf build' --project default");
+    let id = place.questions()[0].id;
+    let state = place.state().display().to_string();
+    let answer = format!("--state-dir {state} answer {id} allow");
+    let refused = machines.there(&answer).run();
+    refused.warns("only a person speaks as 'person'");
+    let hubctl = env!("CARGO_BIN_EXE_hubctl");
+    let in_a_terminal = place.sh(&format!("exec ssh -tt devbox -- {hubctl} {answer}"));
+    in_a_terminal.env("PATH", &machines.path).ok();
 }
 
 #[test]

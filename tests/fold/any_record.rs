@@ -37,7 +37,7 @@ fn about_sessions() -> impl Strategy<Value = Record> {
     prop_oneof![
         2 => (place(), info(), prop::option::of(inbox()), any::<bool>(), any::<i64>()).prop_map(
             |((project, session), info, alias, hooks, at)| {
-                let at = time(at);
+                let (info, at) = (info.into(), time(at));
                 Record::SessionSet(SessionSet { project, session, info, alias, hooks, at })
             }
         ),

@@ -1,18 +1,18 @@
 //! The property: after any actions, the fold equals the model.
 
+use hub_harness::repetitions;
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
 use super::action::actions;
 use super::driver::Driver;
 
-/// Returns a configuration with `PROPTEST_CASES` cases; without that variable, with 10,000 in CI and 500 elsewhere.
+/// Returns a configuration with `PROPTEST_CASES` cases; without that variable, with as many as a run of all tests has.
 pub(crate) fn config() -> Config {
     let config = Config::default();
-    let cases = match (std::env::var_os("PROPTEST_CASES"), std::env::var_os("CI")) {
-        (Some(_), _) => config.cases,
-        (None, Some(_)) => 10_000,
-        (None, None) => 500,
+    let cases = match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => config.cases,
+        None => repetitions(1000, 10_000),
     };
     Config {
         cases,

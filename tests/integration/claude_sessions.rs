@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use hub_harness::{Client, Hub};
+use hub_harness::{Client, Hub, PATIENCE, request, requester};
 use serde_json::{Value, json};
 
 /// A hub, and a process whose hooks have registered session `s1`.
@@ -30,28 +30,23 @@ impl Fake {
         let config = hub.scratch().join("config");
         let dir = config.join("sessions");
         fs::create_dir_all(&dir).expect("a directory");
-        let mut sleep = Command::new("sleep");
-        sleep.arg("600").env("CLAUDE_CONFIG_DIR", &config);
-        let process = sleep.spawn().expect("sleep");
-        let named = hub_harness::process(process.id());
-        let fake = Self {
+        let event = json!({ "hook_event_name": "SessionStart", "session_id": "s1" });
+        let start = request(&hub.socket(), "POST", "/hooks/claude?pid=@PID@", &event);
+        let process = requester(&[start], &[("CLAUDE_CONFIG_DIR", &config)]);
+        let named = hub.client().session("s1").await["process"].clone();
+        Self {
             client: hub.client(),
             hub,
             process,
             started: named["started"].to_string(),
             dir,
-        };
-        fake.hook("SessionStart", json!({})).await;
-        fake
+        }
     }
 
     async fn hook(&self, name: &str, mut payload: Value) {
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("a boot id");
-        let (pid, started, boot) = (self.process.id(), &self.started, boot.trim());
         payload["hook_event_name"] = name.into();
         payload["session_id"] = "s1".into();
-        let path = format!("/hooks/claude?pid={pid}&started={started}&boot_id={boot}");
-        let answer = self.client.post_json(&path, &payload).await;
+        let answer = self.client.post_json("/hooks/claude", &payload).await;
         assert!(matches!(answer.status, 200 | 204), "{answer:?}");
     }
 
@@ -90,7 +85,7 @@ impl Fake {
             if session["state"] == state {
                 return;
             }
-            assert!(begin.elapsed() < Duration::from_secs(30), "{session}");
+            assert!(begin.elapsed() < PATIENCE, "{session}");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
@@ -223,7 +218,7 @@ async fn a_killed_session_ends_whatever_its_file_says() {
         if session["gone"] == true {
             break;
         }
-        assert!(begin.elapsed() < Duration::from_secs(30), "{session}");
+        assert!(begin.elapsed() < PATIENCE, "{session}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert_eq!(fake.open_questions().await, 0);

@@ -166,7 +166,7 @@ async fn ask_the_hub(hub: &Hub, client: &Client) {
     call(client, "POST", "/mcp", ping, 200).await;
     let contract = client.get("/openapi.yaml").await.expect(200);
     assert_eq!(contract.text(), include_str!("../../openapi.yaml"));
-    let made = call(client, "POST", "/login/code", Value::Null, 201).await;
+    let made = call(&hub.unix(), "POST", "/login/code", Value::Null, 201).await;
     let code = json!({ "code": made["code"] });
     let login = call(client, "POST", "/login", code, 200).await;
     let session = login["token"].as_str().expect("a token");

@@ -199,7 +199,9 @@ async fn no_path_leads_outside_the_dashboards_files() {
 #[tokio::test]
 async fn a_code_signs_in_once() {
     let (hub, _client) = memory_hub();
-    for client in [hub.unix(), hub.client()] {
+    let by_token = hub.client().post("/login/code").await;
+    assert_eq!(by_token.code(), "needs_person", "any program has the token");
+    for client in [hub.unix(), hub.unix()] {
         let made = client.post("/login/code").await.expect(201);
         assert_eq!(made.headers["cache-control"], "no-store");
         let (code, url) = (&made.json()["code"], &made.json()["url"]);
@@ -316,13 +318,17 @@ async fn the_hub_proves_a_session_to_a_caller_that_knows_its_device() {
 /// A browser's answer to a challenge, for the address `host`.
 fn answer(session: &str, challenge: &Value, host: &str) -> Value {
     use hmac::{Hmac, KeyInit as _, Mac as _};
+    use sha2::{Digest as _, Sha256};
     let (id, _) = session.split_once('.').expect("a token");
-    let key = session.as_bytes();
-    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(key).expect("a key");
-    mac.update(b"resume\0");
-    mac.update(challenge.as_str().expect("a challenge").as_bytes());
-    mac.update(host.as_bytes());
-    let proof = hubd::core::secret::hex(&mac.finalize().into_bytes());
+    let mac = |key: &[u8], text: String| {
+        let mac = Hmac::<Sha256>::new_from_slice(key).expect("a key");
+        mac.chain_update(text).finalize().into_bytes()
+    };
+    let key = mac(session.as_bytes(), format!("browser\0{host}"));
+    let text = challenge.as_str().expect("a challenge");
+    let cover = mac(&Sha256::digest(key), format!("{text}\0{host}"));
+    let proof: Vec<u8> = key.iter().zip(cover).map(|(a, b)| a ^ b).collect();
+    let proof = hubd::core::secret::hex(&proof);
     json!({ "session": id, "challenge": challenge, "proof": proof })
 }
 

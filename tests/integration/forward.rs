@@ -123,6 +123,14 @@ async fn each_kind_of_target_gets_its_shape() {
     let discord = "**w1** (question)\nSetup\nWhich <db>?\n@everyone & [2J\n- postgres\n- sqlite";
     let expected = json!({ "content": discord, "allowed_mentions": { "parse": [] } });
     assert_eq!(it.ntfy.until_posts("/a/discord", 1), [expected]);
+    let link = "[your bank](https://evil.example)";
+    it.client
+        .notify(json!({ "msg": link, "from": "w1", "type": "question", "options": [link] }))
+        .await;
+    let shown = it.ntfy.until_posts("/a/discord", 2).remove(1);
+    let bare = r"[your bank]\(https://evil.example)";
+    let expected = format!("**w1** (question)\n{bare}\n- {bare}");
+    assert_eq!(shown["content"], expected);
     let stored = it.client.notification(id).await;
     let webhook = it.ntfy.until_posts("/a/webhook", 1).remove(0);
     for (name, value) in webhook.as_object().unwrap() {

@@ -47,7 +47,7 @@ impl Callers {
 
 /// Signs a browser in; returns the token of its session.
 async fn sign_in(hub: &Hub) -> String {
-    let made = hub.client().post("/login/code").await.expect(201).json();
+    let made = hub.unix().post("/login/code").await.expect(201).json();
     let body = json!({ "code": made["code"] });
     let login = hub.stranger().post_json("/login", body).await;
     let login = login.expect(200).json();
@@ -134,6 +134,10 @@ async fn every_route_checks_every_caller() {
                 // Otherwise a session could outlive its end by creating codes of its own.
                 None if caller.name == "a dashboard's session" && path == "/login/code" => {
                     assert_eq!(answer.code(), "needs_token", "{what}");
+                }
+                // And a program that has only the token is no person.
+                None if caller.name == "the token" && path == "/login/code" => {
+                    assert_eq!(answer.code(), "needs_person", "{what}");
                 }
                 None => assert!(![401, 403, 421].contains(&answer.status), "{what}"),
             }

@@ -62,7 +62,7 @@ async fn an_answer_is_in_the_thread_of_its_question_with_both_deliveries() {
         ("id", json!([asked, answer["answer_id"]])),
         ("type", json!(["question", "answer"])),
         ("status", json!(["answered", "pending"])),
-        ("seen", json!([false, true])),
+        ("seen", json!([false, false])),
     ] {
         assert_eq!(each(&thread, member), expected);
     }

@@ -151,8 +151,9 @@ async fn the_permissions_of_several_subagents_wait_side_by_side() {
 
 #[tokio::test]
 async fn a_cleared_session_keeps_its_inbox_under_both_ids() {
-    let (_hub, client) = memory_hub();
-    let process = "pid=4711&started=99&boot_id=b";
+    let (hub, _client) = memory_hub();
+    let client = hub.unix();
+    let process = &format!("pid={}", std::process::id());
     client.hook(process, "old", named("SessionStart")).await;
     client.notify(json!({ "msg": "before", "to": "old" })).await;
     let end = json!({ "hook_event_name": "SessionEnd", "reason": "clear" });
@@ -340,9 +341,9 @@ async fn the_person_sees_the_subject_of_a_wake() {
     }
     let note = rewake(&client).await;
     let lines: Vec<&str> = note.as_str().expect("a note").lines().collect();
-    assert_eq!(lines[0], "ci, error: main is[31m red");
-    assert!(lines[1].starts_with("w0, complete: xxx") && lines[1].chars().count() == 121);
-    assert_eq!((lines.len(), lines[5]), (6, "… and 2 more"));
+    assert_eq!(lines[0], r#""ci, error: main is[31m red""#);
+    assert!(lines[1].starts_with("\"w0, complete: xxx") && lines[1].chars().count() == 123);
+    assert_eq!((lines.len(), lines[5]), (6, r#""… and 2 more""#));
     assert_eq!(woken(&client).await, Value::Null, "it was told");
 }
 
@@ -354,5 +355,5 @@ async fn the_person_sees_a_sessions_name_instead_of_its_id() {
     client.hook("name=login", "0b1c-7d", start).await;
     let news = json!({ "from": "0b1c-7d", "to": "boss", "msg": "done" });
     client.notify(news).await;
-    assert_eq!(rewake(&client).await, "login, complete: done");
+    assert_eq!(rewake(&client).await, r#""login, complete: done""#);
 }

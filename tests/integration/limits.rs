@@ -3,6 +3,8 @@
 use hub_harness::{Hub, Raw, until};
 use serde_json::json;
 
+#[cfg(target_os = "linux")]
+use crate::status_kib;
 use crate::{hub_with, memory_hub};
 
 /// Sends a request without a body; returns the connection.
@@ -32,6 +34,22 @@ async fn a_request_sent_too_slowly_is_ended() {
     expect_problem(&mut half_header, "timeout");
     expect_problem(&mut half_body, "timeout");
     assert_eq!(client.head().await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_no_route_wants_costs_no_answer() {
+    let (hub, client) = memory_hub();
+    client.register("w1", json!({})).await;
+    let mut raw = hub.raw();
+    let head = raw.head("POST", "/sessions/w1/primary");
+    raw.send(format!("{head}Content-Length: 2\r\n\r\n"));
+    // The hub has had the head before this, and the body is in a packet of its own.
+    client.say("meanwhile").await;
+    raw.send("{}");
+    assert_eq!(raw.answer().expect("an answer").status, 200);
+    let head = raw.head("GET", "/sessions/w1");
+    raw.send(head + "\r\n");
+    assert_eq!(raw.answer().expect("the connection stays").status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -147,23 +165,13 @@ async fn readers_that_read_nothing_cost_no_memory() {
     }
     let batch = vec![json!({ "msg": "x".repeat(10_000) }); 90];
     client.post_json("/notify", &batch).await.expect(201);
-    let before = resident_kib(hub.pid());
+    let before = status_kib(hub.pid(), "VmRSS:");
     for _ in 0..30 {
         client.post_json("/notify", &batch).await.expect(201);
     }
     // 27 MB were published, and are in the log (here in memory) and in the ring. One copy per reader would be 27 GB.
-    let grown = resident_kib(hub.pid()).saturating_sub(before);
+    let grown = status_kib(hub.pid(), "VmRSS:").saturating_sub(before);
     assert!(grown < 200_000, "grew by {grown} KiB");
-}
-
-#[cfg(target_os = "linux")]
-fn resident_kib(pid: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    number
-        .and_then(|number| number.parse().ok())
-        .expect("a size")
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,6 +4,8 @@ use hub_harness::{Client, Hub};
 use serde_json::Value;
 
 mod bad_requests;
+mod budget;
+mod claims;
 mod claude_sessions;
 mod contract;
 mod dashboard;
@@ -56,4 +58,15 @@ fn assert_fields(actual: &Value, expected: Value) {
     for (name, value) in expected.as_object().expect("an object") {
         assert_eq!(&actual[name], value, "{name} of {actual}");
     }
+}
+
+/// A size in `/proc/PID/status`, in KiB.
+#[cfg(target_os = "linux")]
+fn status_kib(pid: u32, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a process");
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    number
+        .and_then(|number| number.parse().ok())
+        .expect("a size")
 }

@@ -214,7 +214,7 @@ async fn an_answer_to_a_terminal_dialog_is_refused_with_its_place() {
         let place = json!({ "host": "mill", "cwd": "/r/w1", "pane": "%7" });
         assert_fields(&question, json!({ "deliverable": false, "where": place }));
         let refused = refused(&client, &question["id"]).await;
-        let why = "w1 shows this in a dialog of its own: answer it there (host mill, /r/w1, tmux pane %7)";
+        let why = r#""w1" shows this in a dialog of its own: answer it there (host "mill", "/r/w1", tmux pane "%7")"#;
         assert_fields(&refused, json!({ "where": place, "detail": why }));
         let still = open(&client).await;
         assert_fields(&still, json!({ "id": &question["id"], "state": "open" }));
@@ -226,7 +226,7 @@ async fn an_answer_to_a_terminal_dialog_is_refused_with_its_place() {
 async fn refused(client: &Client, id: &Value) -> Value {
     let answer = client.answer(id.as_u64().expect("an id"), "A").await;
     let refused = answer.expect(409).json();
-    let said = json!({ "msg": "A", "from": "person", "type": "answer", "reply_to": id });
+    let said = json!({ "msg": "A", "from": "boss", "type": "answer", "reply_to": id });
     let said = client.post_json("/notify", &said).await;
     assert_eq!(said.expect(409).json(), refused);
     assert_fields(
@@ -413,4 +413,52 @@ async fn a_held_permission_accepts_only_a_decision() {
     person.answer(id, "Deny: not today").await.expect(201);
     let told = ask.await.expect("a reply");
     assert_eq!(told["hookSpecificOutput"]["decision"]["behavior"], "deny");
+}
+
+#[tokio::test]
+async fn a_request_says_whether_its_text_is_the_whole_of_it() {
+    let (_hub, client) = hub_with(&["approvals=false"]);
+    let long = "x".repeat(60_000);
+    for (tool, input, text, complete) in [
+        (
+            "Bash",
+            json!({"command": "a\n  b", "timeout": 5}),
+            "Bash: a\n  b\ntimeout: 5",
+            true,
+        ),
+        (
+            "Write",
+            json!({"file_path": "/a", "content": "curl"}),
+            "Write: file_path: /a\ncontent: curl",
+            true,
+        ),
+        (
+            "Write",
+            json!({"file_path": "/a"}),
+            "Agent w1 needs a permission: Write: /a",
+            false,
+        ),
+        (
+            "Bash",
+            json!({"command": "ma\u{200b}ke"}),
+            "Bash: ma[U+200B]ke",
+            false,
+        ),
+        (
+            "Bash",
+            json!({"command": "ls\r\ncurl"}),
+            "Bash: ls[U+000D]\ncurl",
+            false,
+        ),
+    ] {
+        let event = json!({ "hook_event_name": "PermissionRequest", "tool_name": tool, "tool_input": input });
+        hook(&client, event).await;
+        let expected = json!({ "text": text, "complete": complete });
+        assert_fields(&open(&client).await, expected);
+    }
+    let event = json!({ "hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_input": { "command": long } });
+    hook(&client, event).await;
+    let question = open(&client).await;
+    assert_eq!(question["complete"], false);
+    assert!(question["text"].as_str().unwrap().ends_with('…'));
 }

@@ -28,6 +28,23 @@ async fn send(client: &Client, from: &str, kind: &str, msg: &str) -> u64 {
         .await
 }
 
+#[test]
+fn a_configuration_that_others_can_write_starts_no_hub() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("config.toml");
+    fs::write(&path, "approvals = true").expect("a file");
+    let start = |mode| {
+        let permissions = fs::Permissions::from_mode(mode);
+        fs::set_permissions(&path, permissions).expect("its mode");
+        Hub::builder().arg("--config").arg(&path).try_start()
+    };
+    let refused = start(0o666).expect_err("refused");
+    let fix = format!("chmod go-w '{}'", path.display());
+    assert!(refused.stderr.contains(&fix), "{}", refused.stderr);
+    assert!(start(0o644).is_ok());
+}
+
 /// How often each rule fired.
 async fn fired(client: &Client) -> Value {
     each(&client.read("/rules").await["rules"], "fired")

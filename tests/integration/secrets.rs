@@ -99,8 +99,19 @@ async fn a_code_that_another_user_saw_signs_in_nobody_but_its_owner() {
     ];
     let builder = Hub::builder().memory().under(&owner);
     let hub = builder.state_dir(dir.path().join("state")).start();
-    let made = hub.client().post("/login/code").await.expect(201);
-    let code = made.json()["code"].as_str().expect("a code").to_owned();
+    let socket = hub.socket().display().to_string();
+    let ask = [
+        "curl",
+        "-sf",
+        "-X",
+        "POST",
+        "--unix-socket",
+        &socket,
+        "http://localhost/login/code",
+    ];
+    let made = Command::new(owner[0]).args(&owner[1..]).args(ask).output();
+    let made: Value = serde_json::from_slice(&made.expect("setpriv").stdout).expect("JSON");
+    let code = made["code"].as_str().expect("a code").to_owned();
     let body = json!({ "code": code }).to_string();
     let url = format!("{}/login", hub.url());
     let ask = ["curl", "-s", "--fail-with-body", "-d", &body, &url];

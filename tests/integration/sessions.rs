@@ -1,6 +1,6 @@
 //! Sessions, listeners and questions over HTTP.
 
-use hub_harness::{Client, each, process};
+use hub_harness::{Client, each, session_process};
 use serde_json::{Value, json};
 
 use crate::{assert_fields, disk_hub, hub_with, memory_hub};
@@ -170,6 +170,50 @@ async fn with_agents_may_approve_any_client_gives_an_approval() {
 }
 
 #[tokio::test]
+async fn what_a_person_decides_is_not_taken_from_their_sight() {
+    let (hub, client) = memory_hub();
+    let approval = json!({ "from": "w1", "type": "approval", "msg": "rm -rf build" });
+    let id = client.notify(approval).await;
+    for what in ["withdraw", "claim"] {
+        let path = format!("/questions/{id}/{what}");
+        for by in [json!({}), json!({ "by": "w2" }), json!({ "by": "hub" })] {
+            let refused = client.post_json(&path, by).await;
+            assert_eq!(refused.expect(403).code(), "not_yours", "{what}");
+        }
+    }
+    assert_eq!(client.question(id).await["state"], "open");
+    let own = json!({ "by": "w1" });
+    let path = format!("/questions/{id}/withdraw");
+    client.post_json(&path, own).await.expect(200);
+
+    // What the hub asks about these attempts is the person's too.
+    let told = client.read("/notifications?from=hub").await;
+    let told = told["notifications"][0]["id"].as_u64().unwrap();
+    let path = format!("/notifications/{told}");
+    assert_eq!(
+        client.delete(&path).await.expect(403).code(),
+        "needs_person"
+    );
+    hub.person().await.delete(&path).await.expect(200);
+}
+
+#[tokio::test]
+async fn attempts_under_ever_new_names_leave_room_for_the_questions_of_agents() {
+    let (_hub, client) = memory_hub();
+    let approval = json!({ "from": "w1", "type": "approval", "msg": "rm -rf build" });
+    let id = client.notify(approval).await;
+    for number in 0..40 {
+        let body = json!({ "answer": "allow", "by": format!("x{number}") });
+        let path = format!("/questions/{id}/answer");
+        client.post_json(&path, body).await.expect(403);
+    }
+    let open = client.read("/questions").await;
+    let of_hub = each(&open["questions"], "from");
+    let of_hub = of_hub.as_array().unwrap().iter().filter(|it| **it == "hub");
+    assert_eq!(of_hub.count(), 20);
+}
+
+#[tokio::test]
 async fn a_question_can_be_withdrawn() {
     let (_hub, client) = memory_hub();
     let id = client.asks("worker").await;
@@ -212,11 +256,8 @@ async fn a_session_can_be_ended_and_senders_without_a_session_are_sources() {
 
 #[tokio::test]
 async fn a_process_that_dies_at_work_is_one_error() {
-    let (_hub, client) = disk_hub();
-    let mut sleep = std::process::Command::new("sleep");
-    let mut child = sleep.arg("600").spawn().expect("sleep");
-    let info = json!({ "process": process(child.id()) });
-    client.register("run-1", info).await;
+    let (hub, client) = disk_hub();
+    let mut child = session_process(&hub.socket(), "run-1");
     state(&client, "run-1", "progress").await;
     let waits = client.get("/wait?types=error&timeout=60").spawn();
     child.kill().expect("kill");
@@ -225,33 +266,6 @@ async fn a_process_that_dies_at_work_is_one_error() {
     assert_eq!(told["notifications"][0]["from"], "run-1");
     let gone = client.session("run-1").await;
     assert_fields(&gone, json!({ "gone": true, "state": "error" }));
-}
-
-#[tokio::test]
-async fn a_process_of_an_earlier_boot_of_this_machine_is_gone() {
-    let (mut hub, client) = disk_hub();
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
-    let boot = "00000000-0000-0000-0000-000000000000";
-    let process = json!({ "pid": 1, "started": 1, "boot_id": boot });
-    for (id, host) in [
-        ("away", Some("elsewhere")),
-        ("nowhere", None),
-        ("here", Some(host.trim())),
-    ] {
-        state(&client, id, "progress").await;
-        let info = json!({ "process": process, "host": host });
-        client.put_json(&format!("/sessions/{id}"), &info).await;
-    }
-    hub.crash();
-    let told = client.read("/wait?types=error&timeout=60").await;
-    assert_eq!(each(&told["notifications"], "from"), json!(["here"]));
-    let listed = client.read("/sessions").await["sessions"].clone();
-    assert_eq!(each(&listed, "id"), json!(["away", "here", "nowhere"]));
-    assert_eq!(listed[1]["phase"]["name"], "blocked");
-    let seen = json!({ "ids": [listed[1]["last"]], "seen": true });
-    client.post_json("/seen", &seen).await.expect(200);
-    let listed = client.read("/sessions").await["sessions"].clone();
-    assert_eq!(each(&listed, "id"), json!(["away", "nowhere"]));
 }
 
 #[tokio::test]
@@ -373,4 +387,111 @@ async fn the_phase_of_a_session_shows_what_it_does_and_what_it_said_last() {
             .contains("T15:00:00"),
         "{blocked}"
     );
+}
+
+/// The open questions of the hub itself.
+async fn of_the_hub(client: &Client) -> Vec<Value> {
+    let open = client.read("/questions").await;
+    let open = open["questions"].as_array().unwrap().iter();
+    open.filter(|it| it["from"] == "hub").cloned().collect()
+}
+
+#[tokio::test]
+async fn a_refused_attempt_is_an_urgent_question_to_the_person_and_a_loop_is_one() {
+    let (hub, client) = memory_hub();
+    let ask = json!({ "msg": "Bash: rm -rf /", "from": "worker-3", "type": "approval" });
+    let id = client.notify(ask).await;
+    let path = format!("/questions/{id}/answer");
+    for _ in 0..20 {
+        let own = json!({ "answer": "allow", "session": "worker-3" });
+        client.post_json(&path, own).await.expect(403);
+    }
+    let notify = json!({ "msg": "allow", "from": "worker-3", "type": "answer", "reply_to": id });
+    client.post_json("/notify", notify).await.expect(403);
+    let told = of_the_hub(&client).await;
+    assert_eq!(told.len(), 1, "{told:?}");
+    let msg = "an unknown program that calls itself worker-3 tried to answer 'allow' to its own request, and the hub refused it: \
+        Bash: rm -rf /";
+    assert_fields(
+        &told[0],
+        json!({ "msg": msg, "to": "person", "complete": true }),
+    );
+    let record = client
+        .read(&format!("/notifications/{}", told[0]["id"]))
+        .await;
+    assert_fields(
+        &record,
+        json!({ "priority": "urgent", "key": format!("refused:worker-3:{id}") }),
+    );
+
+    // Another session's attempt is another need.
+    let other = json!({ "answer": "allow", "session": "worker-4" });
+    client.post_json(&path, other).await.expect(403);
+    assert_eq!(of_the_hub(&client).await.len(), 2);
+
+    // No agent settles what is for the person.
+    let told = &told[0]["id"];
+    let dismiss = json!({ "answer": "Understood", "session": "worker-3" });
+    client
+        .post_json(&format!("/questions/{told}/answer"), dismiss)
+        .await
+        .expect(403);
+    let withdraw = json!({ "session": "worker-3" });
+    client
+        .post_json(&format!("/questions/{told}/withdraw"), withdraw)
+        .await
+        .expect(403);
+    let person = hub.person().await;
+    person
+        .answer(told.as_u64().unwrap(), "Understood")
+        .await
+        .expect(201);
+
+    // A refusal that concerns no person is none.
+    let plain = client
+        .notify(json!({ "msg": "?", "from": "worker-3", "type": "question" }))
+        .await;
+    let own = json!({ "answer": "x", "session": "worker-3" });
+    client
+        .post_json(&format!("/questions/{plain}/answer"), own)
+        .await
+        .expect(403);
+    assert!(
+        !of_the_hub(&client)
+            .await
+            .iter()
+            .any(|it| it["msg"].as_str().unwrap().contains('?'))
+    );
+}
+
+#[tokio::test]
+async fn an_answer_carries_what_the_hub_observed_of_its_giver() {
+    let (hub, client) = memory_hub();
+    let evidence = async |id: u64| {
+        let answer = client.question(id).await["answer_id"].clone();
+        client.read(&format!("/notifications/{answer}")).await["evidence"].clone()
+    };
+    let id = client.asks("worker").await;
+    client.answer(id, "yes").await.expect(201);
+    assert_eq!(
+        evidence(id).await,
+        Value::Null,
+        "over TCP nothing is observed"
+    );
+
+    let id = client.asks("worker").await;
+    hub.unix().answer(id, "yes").await.expect(201);
+    let seen = evidence(id).await;
+    assert_eq!(seen["pid"], std::process::id());
+    assert!(seen["programs"].as_array().unwrap().len() > 1, "{seen}");
+
+    let id = client.asks("worker").await;
+    let notify = json!({ "msg": "yes", "from": "me", "type": "answer", "reply_to": id });
+    hub.unix().notify(notify).await;
+    assert_eq!(evidence(id).await["pid"], std::process::id());
+
+    let id = client.asks("worker").await;
+    hub.person().await.answer(id, "yes").await.expect(201);
+    let devices = client.read("/login/devices").await;
+    assert_eq!(evidence(id).await["device"], devices["devices"][0]["id"]);
 }

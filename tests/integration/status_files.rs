@@ -248,12 +248,9 @@ async fn a_line_that_is_written_just_after_its_session_began_is_published_before
 
 /// Returns just after a check of all sessions, which ends `name` because its process is gone.
 async fn all_sessions_are_looked_at(hub: &Hub, name: &str) {
-    let mut process = std::process::Command::new("true").spawn().unwrap();
-    process.wait().unwrap();
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-    let gone = json!({ "pid": process.id(), "started": 1, "boot_id": boot.trim() });
-    let info = json!({ "process": gone });
-    hub.client().register(name, info).await;
+    let mut process = hub_harness::session_process(&hub.socket(), name);
+    process.kill().expect("it runs");
+    process.wait().expect("its end");
     let give_up = Instant::now() + DEADLINE;
     while hub.client().session(name).await["gone"] != true {
         assert!(Instant::now() < give_up, "{name} never ended");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hub_harness::{Client, PATIENCE, process};
+use hub_harness::{Client, PATIENCE, request, requester};
 use serde_json::{Value, json};
 
 use crate::{hub_with, memory_hub};
@@ -423,24 +423,10 @@ async fn a_session_whose_hooks_are_not_trusted_any_more_says_so() {
     let socket = control.join("app-server-control.sock");
     let listener = tokio::net::UnixListener::bind(socket).expect("a socket");
     tokio::spawn(app_server(listener));
-    let mut sleep = std::process::Command::new("sleep");
-    let mut sleep = sleep
-        .arg("600")
-        .env("CODEX_HOME", home.path())
-        .spawn()
-        .expect("a process");
-    let named = process(sleep.id());
-    let (_hub, client) = memory_hub();
-    let query = format!(
-        "pid={}&started={}&boot_id={}",
-        named["pid"],
-        named["started"],
-        named["boot_id"].as_str().expect("an id")
-    );
+    let (hub, client) = memory_hub();
     let start = json!({ "session_id": "w1", "hook_event_name": "SessionStart", "cwd": "/" });
-    client
-        .post_json(&format!("/hooks/codex?{query}"), start)
-        .await;
+    let start = request(&hub.socket(), "POST", "/hooks/codex?pid=@PID@", &start);
+    let mut sleep = requester(&[start], &[("CODEX_HOME", home.path())]);
     tell(&client, "w1").await;
     let found = until_reason(&client, "w1", "hook_untrusted").await;
     expect(

@@ -7,8 +7,8 @@ use crate::stage::{Stage, decide, program};
 #[test]
 fn going_to_a_session_selects_its_pane_in_the_persons_terminal() {
     let stage = Stage::new();
-    let (_pane, info) = stage.tmux.session("work", stage.dir());
-    stage.call(stage.client.register("w1", info));
+    let socket = stage.hub.socket();
+    let _pane = stage.tmux.session("work", stage.dir(), (&socket, "w1"));
     stage.ask("w1", "Which db?", &[]);
     let top = stage.top();
     let person = top.attach(&stage.dir().join("person"));

@@ -33,7 +33,7 @@ function need(id, more = {}) {
 
 /** The need that a question makes. @param {object} question @param {string} [text] */
 function asked(question, text = 'Which db?') {
-  const full = { id: 7, type: 'question', state: 'open', project: 'default', from: 'api', ts: TS, deliverable: true, ...question };
+  const full = { id: 7, type: 'question', state: 'open', project: 'default', from: 'api', ts: TS, deliverable: true, text, complete: true, ...question };
   const item = /** @type {any} */ ({ key: 'question 7', kind: full.type, ts: TS, project: 'default', name: 'api', text, question: full });
   const [found] = needsOf([item], [], () => undefined);
   return /** @type {Need} */ (found);
@@ -108,16 +108,19 @@ test('a question offers its options, if they are its only answers and fit', () =
     assert.deepEqual(titles(asked(question)), [], JSON.stringify(question));
   }
   assert.deepEqual(titles(asked({ options: ['a', 'b'] }, 'x'.repeat(241))), [], 'the question is cut');
+  assert.deepEqual(titles(asked({ options: ['a', 'b'], complete: false })), [], 'the hub has cut it');
 });
 
-test('an approval is offered only with the whole request, and with hidden characters shown', () => {
-  const bash = (/** @type {string} */ command) => ({ type: 'approval', data: { via: 'hook', request: { tool_name: 'Bash', tool_input: { command }, permission_suggestions: [{}] } } });
-  const short = asked(bash('rm \u202etxt.a'));
-  assert.equal(short.body, 'Bash: rm [U+202E]txt.a');
+test('an approval is offered only with a complete request that is drawn to its end', () => {
+  const bash = (/** @type {string} */ command, complete = true) => asked({ type: 'approval', text: `Bash: ${command}`, complete });
+  const short = bash('make');
+  assert.equal(short.body, 'Bash: make');
   assert.deepEqual(short.answers.map(({ title, answer }) => [title, answer]), [['Approve', 'allow'], ['Deny', 'deny']]);
-  const long = asked(bash('x'.repeat(300)));
+  assert.deepEqual(titles(bash('rm [U+202E]txt.a', false)), []);
+  const long = bash('x'.repeat(300));
   assert.deepEqual([titles(long), [...long.body].length], [[], 240]);
-  assert.deepEqual(titles(asked({ ...bash('ls'), deliverable: false })), []);
+  assert.deepEqual(titles(bash('a\n\n\n\nb')), [], 'a notification has few lines');
+  assert.deepEqual(titles(asked({ type: 'approval', deliverable: false })), []);
   assert.deepEqual(titles(asked({ type: 'approval', data: { dialog: { tool_name: 'ExitPlanMode' } } })), [], 'a plan is read in the page');
 });
 

@@ -41,6 +41,16 @@ export interface Schemas {
         hops?: number;
         received?: Schemas["Timestamp"];
         muted_by?: string;
+        evidence?: Schemas["Evidence"];
+    };
+    Evidence: {
+        device?: string;
+        device_name?: string;
+        forward?: string;
+        pid?: number;
+        programs?: string[];
+        terminal?: string;
+        session?: string;
     };
     Notification: Schemas["NotificationFields"];
     DeliveredNotification: Schemas["NotificationFields"] & {
@@ -230,6 +240,8 @@ export interface Schemas {
         answer_id?: Schemas["Seq"];
         answer?: string;
         msg: string;
+        text: string;
+        complete: boolean;
         options?: string[];
         data?: unknown;
         delivery?: "waiting" | "stored" | "delivered" | "taken" | "terminal";
@@ -546,6 +558,7 @@ export interface Schemas {
         now: string;
         epoch: string;
         head: number;
+        agents_may_approve?: boolean;
         cluster?: Schemas["ClusterInfo"];
         forwards?: Schemas["ForwardInfo"][];
     };
@@ -593,6 +606,7 @@ export interface Schemas {
         created_at: Schemas["Timestamp"];
         used_at: Schemas["Timestamp"];
         expires_at: Schemas["Timestamp"];
+        own?: boolean;
     };
     AskersPlace: {
         host?: string;

@@ -247,21 +247,3 @@ test('a reset feed is empty', () => {
   assert.deepEqual([feed.size, feed.unseen, feed.newest, feed.rows().length], [0, 0, 0, 0]);
   assert.deepEqual(feed.nextPage(), { before: undefined, end: false });
 });
-
-test('an arrival into 100,000 costs well under a millisecond, with four views open', () => {
-  const feed = new Feed();
-  const long = Array.from({ length: 100_000 }, (_, index) => notification(index + 1, {
-    msg: `message ${index % 50}`, ...(index % 10 === 0 && { key: `key ${index % 500}` }),
-  }));
-  for (let end = long.length; end > 0; end -= 500) feed.add(long.slice(end - 500, end));
-  for (const filter of [{}, { q: 'message 7' }, { project: 'none' }, { unseen: true }]) feed.rows(filter);
-  const times = [];
-  for (let id = 100_001; id <= 100_501; id += 1) {
-    const before = performance.now();
-    feed.add([notification(id, id % 2 ? { key: `key ${id % 500}` } : {})]);
-    feed.rows();
-    times.push(performance.now() - before);
-  }
-  times.sort((one, other) => one - other);
-  assert.ok(times[250] < 0.3, `median ${times[250]} ms`);
-});

@@ -30,6 +30,12 @@ test('a plan may be approved with edits, the wish to plan may not', () => {
   assert.deepEqual(dialog({ tool_name: 'EnterPlanMode' }), { kind: 'plan', plan: '', edits: false });
 });
 
+test('a request that the hub had to cut is not to be approved', () => {
+  assert.deepEqual(needOf({ type: 'approval', data: { via: 'hook', cut: '90000 bytes', request: {} } }), { kind: 'permission', always: '', cut: true });
+  const dialog = { tool_name: 'ExitPlanMode', tool_input: { plan: '1. do…' } };
+  assert.deepEqual(needOf({ type: 'question', data: { cut: '90000 bytes', dialog } }), { kind: 'plan', plan: '1. do…', edits: true, cut: true });
+});
+
 test('a permission names the rules that the agent suggests', () => {
   const always = (/** @type {unknown} */ suggestions) => /** @type {any} */ (needOf({ type: 'approval', data: { request: { suggestions } } })).always;
   assert.equal(always([{ type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'npm test:*' }], behavior: 'allow' }]), 'Bash(npm test:*)');

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
 import { parseRequest, showDirection, splitHidden } from '../../web/core/tool.js';
@@ -40,10 +41,19 @@ test('an invisible character is shown by its code point', () => {
   assert.deepEqual(splitHidden('rm \u202Eoof\u{E0041}'), [
     { text: 'rm ', hidden: false }, { text: 'U+202E', hidden: true }, { text: 'oof', hidden: false }, { text: 'U+E0041', hidden: true },
   ]);
-  for (const hidden of ['\0', '\x1b', '\r', '\x7f', '\x9b', '\u00ad', '\u200b', '\u200d', '\u2066', '\u2028', '\ufeff', '\u3164']) {
-    assert.equal(splitHidden(hidden)[0]?.hidden, true, JSON.stringify(hidden));
+});
+
+/** `protocol/src/text.rs` reads the same file. */
+test('hidden are exactly the characters of the table', () => {
+  const { ranges, texts } = JSON.parse(readFileSync(new URL('../fixtures/hidden.json', import.meta.url), 'utf8'));
+  const listed = ranges.map((/** @type {string[]} */ range) => range.map((code) => parseInt(code, 16)));
+  for (let code = 0; code <= 0x10ffff; code += 1) {
+    const expected = listed.some((/** @type {number[]} */ [first, last]) => code >= first && code <= last);
+    assert.equal(splitHidden(String.fromCodePoint(code))[0]?.hidden, expected, code.toString(16));
   }
-  assert.deepEqual(splitHidden('a\tb\nc é 漢 😀'), [{ text: 'a\tb\nc é 漢 😀', hidden: false }]);
+  for (const { text, shown } of texts) {
+    assert.equal(splitHidden(text).map((it) => (it.hidden ? `[${it.text}]` : it.text)).join(''), shown);
+  }
 });
 
 test('the change of a file is read from the input of every editing tool', () => {

@@ -4,7 +4,7 @@ import { isOpenQuestion } from './attention.js';
 import { isMuted } from './mutes.js';
 import { isQuiet } from './quiet-hours.js';
 import { projectName } from './sessions.js';
-import { parseRequest, showDirection, splitHidden } from './tool.js';
+import { showDirection } from './tool.js';
 
 /** @import { AttentionItem } from './attention.js' */
 /** @import { Notification, Preferences, Priority, Question, Session } from './types.js' */
@@ -40,8 +40,9 @@ export const DEFAULT_ALERTS = ['needs_you', 'blocked'];
 
 /** The number of simultaneous needs that are shown one by one; the others are only counted. */
 const MAX_ALERTS = 4;
-/** The number of characters that fit into a browser notification. */
+/** The number of characters, and of lines, that fit into a browser notification. */
 const MAX_BODY = 240;
+const MAX_LINES = 4;
 /** Browsers show two actions. */
 const MAX_ACTIONS = 2;
 
@@ -94,7 +95,7 @@ function tagOf({ project, id, phase }) {
  */
 function needOf({ key, kind, ts, project, name, text, session, question, notification: report }, notification) {
   const id = question?.id ?? report?.id ?? session?.last ?? null;
-  const body = question?.type === 'approval' ? requestText(question, text) : text;
+  const body = question?.text ?? text;
   return {
     tag: question ? String(question.id) : session ? tagOf(session) : key,
     state: question ? 'needs_you' : session?.phase.name === 'your_turn' ? 'your_turn' : 'blocked',
@@ -127,35 +128,15 @@ function titleOf(name, verb, project) {
 }
 
 /**
- * The request that an approval is about, complete and with hidden characters shown.
- *
- * @param {Question} question
- * @param {string} text
- */
-function requestText({ data }, text) {
-  const request = parseRequest(data);
-  const parts = (request?.parts ?? []).filter(({ name }) => !name.includes('suggestions'));
-  if (!request || parts.length === 0) return reveal(text);
-  const lines = parts.map(({ name, text: value }) => (name === 'command' || name === '' ? value : `${name}: ${value}`));
-  return reveal(`${request.tool ? `${request.tool}: ` : ''}${lines.join('\n')}`);
-}
-
-/** @param {string} text */
-function reveal(text) {
-  return splitHidden(text).map((segment) => (segment.hidden ? `[${segment.text}]` : segment.text)).join('');
-}
-
-/**
- * The answers that need nothing but what a browser notification shows. A request that does not fit is not approved
- * there.
+ * The answers that need nothing but what a browser notification shows: the whole request, drawn to its end.
  *
  * @param {Question} question
  * @param {string} body
  * @returns {Answer[]}
  */
-function answersTo({ type, options = [], data, deliverable }, body) {
+function answersTo({ type, options = [], data, deliverable, complete }, body) {
   const { dialog } = /** @type {any} */ (Object(data));
-  if (deliverable === false || [...body].length > MAX_BODY) return [];
+  if (deliverable === false || !complete || !fits(body)) return [];
   if (type === 'approval') {
     if (dialog) return [];
     return [{ action: 'allow', title: 'Approve', answer: 'allow' }, { action: 'deny', title: 'Deny', answer: 'deny' }];
@@ -227,6 +208,11 @@ export function alertForRest(more) {
 
 /** The tag of the notification that only counts. */
 export const MORE = 'more';
+
+/** @param {string} text */
+function fits(text) {
+  return [...text].length <= MAX_BODY && text.split('\n').length <= MAX_LINES;
+}
 
 /** @param {string} text */
 function truncate(text) {

@@ -7,10 +7,11 @@
  * @typedef {{name: string, label: string, description: string, type: 'text'|'number'|'integer'|'boolean'|'choice'|'choices', required: boolean, choices: {value: string, label: string}[], initial: unknown}} Field
  *
  * @typedef {{kind: 'asks', asks: Ask[]}
- *   | {kind: 'plan', plan: string, edits: boolean}
- *   | {kind: 'permission', always: string}
+ *   | {kind: 'plan', plan: string, edits: boolean, cut?: true}
+ *   | {kind: 'permission', always: string, cut?: true}
  *   | {kind: 'form', fields: Field[]}
- *   | {kind: 'text', options: string[]}} Need `always` is empty if the agent suggests no rule
+ *   | {kind: 'text', options: string[]}} Need `always` is empty if the agent suggests no rule; `cut` if the hub does
+ *   not have all of what would be allowed
  *
  * @typedef {{labels: string[], other: string}} Choice
  */
@@ -21,10 +22,11 @@
  */
 export function needOf({ type, options = [], data }) {
   const dialog = member(data, 'dialog');
-  if (type === 'approval') return { kind: 'permission', always: suggestionText(member(member(data, 'request'), 'suggestions')) };
+  const cut = member(data, 'cut') !== undefined && { cut: /** @type {true} */ (true) };
+  if (type === 'approval') return { kind: 'permission', always: suggestionText(member(member(data, 'request'), 'suggestions')), ...cut };
   const tool = member(dialog, 'tool_name');
   if (tool === 'ExitPlanMode' || tool === 'EnterPlanMode') {
-    return { kind: 'plan', plan: text(member(member(dialog, 'tool_input'), 'plan')), edits: tool === 'ExitPlanMode' };
+    return { kind: 'plan', plan: text(member(member(dialog, 'tool_input'), 'plan')), edits: tool === 'ExitPlanMode', ...cut };
   }
   const asks = asksOf(member(member(dialog, 'tool_input'), 'questions'));
   if (asks) return { kind: 'asks', asks };

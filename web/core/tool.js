@@ -118,11 +118,12 @@ function isObject(it) {
 }
 
 /**
- * Characters that are invisible or that move others: controls except tab and line feed, direction marks, zero-width
- * characters, separators, tags. A command that contains them differs from what a person sees.
+ * Characters that are invisible or that move others: controls except tab and line feed, Unicode's format characters,
+ * variation selectors, fillers, tags. A command that contains them differs from what a person sees. The table is that of
+ * `hub_protocol::is_hidden`: `tests/fixtures/hidden.json`.
  */
 const HIDDEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]/gu;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{110bd}\u{110cd}\u{13430}-\u{1343f}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
 
 /**
  * Splits a text into pieces and shows hidden characters by their code point.

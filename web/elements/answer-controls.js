@@ -26,8 +26,8 @@ let lastId = 0;
  */
 export function answerControls(need, name, send) {
   switch (need.kind) {
-    case 'permission': return decision(name, send, { yes: ['Approve', 'allow'], more: need.always && [`Allow ${need.always} for this session`, 'allow always'], no: ['Deny', 'deny'] });
-    case 'plan': return decision(name, send, { yes: ['Approve', 'approve'], more: need.edits && ['Approve and accept edits', 'approve: accept edits'], no: ['Reject', 'reject'] });
+    case 'permission': return decision(name, send, { yes: !need.cut && ['Approve', 'allow'], more: need.always && [`Allow ${need.always} for this session`, 'allow always'], no: ['Deny', 'deny'] });
+    case 'plan': return decision(name, send, { yes: !need.cut && ['Approve', 'approve'], more: need.edits && ['Approve and accept edits', 'approve: accept edits'], no: ['Reject', 'reject'] });
     case 'asks': return asks(need.asks, name, send);
     case 'form': return form(need.fields, name, send);
     default: return freeText(need.options, name, send);
@@ -35,16 +35,16 @@ export function answerControls(need, name, send) {
 }
 
 /**
- * Approve, maybe approve more, or deny with a reason.
+ * Approve, maybe approve more, or deny with a reason. Without `yes`, the hub does not have all of what would be allowed.
  *
  * @param {string} name
  * @param {Send} send
- * @param {{yes: [string, string], more: ''|false|string[], no: [string, string]}} words each with its answer
+ * @param {{yes: false|[string, string], more: ''|false|string[], no: [string, string]}} words each with its answer
  * @returns {Controls}
  */
 function decision(name, send, { yes, more, no }) {
   const reason = h('textarea', { rows: 1, 'aria-label': `Reason, ${name}`, placeholder: 'Reason (optional) …', 'aria-keyshortcuts': 'd Enter' });
-  const approve = () => send(yes[1], yes[0]);
+  const approve = yes ? () => send(yes[1], yes[0]) : undefined;
   const deny = () => send(verdict(no[1], reason.value), reason.value.trim() ? `${no[0]}: ${reason.value.trim()}` : no[0]);
   onEnter(reason, deny);
   const button = (/** @type {string} */ text, /** @type {() => void} */ act, props = {}) => h('button', { 'aria-label': `${text}, ${name}`, onclick: act, ...props }, text);
@@ -54,12 +54,13 @@ function decision(name, send, { yes, more, no }) {
     h(
       'div',
       { class: 'row' },
-      button(yes[0], approve, { class: 'primary', 'aria-keyshortcuts': 'a', title: `${yes[0]} (a)` }),
-      more && button(more[0], () => send(more[1], more[0])),
+      yes && approve && button(yes[0], approve, { class: 'primary', 'aria-keyshortcuts': 'a', title: `${yes[0]} (a)` }),
+      yes && more && button(more[0], () => send(more[1], more[0])),
+      !yes && h('span', { class: 'muted' }, 'The hub had to cut this request: approve it in the terminal of its agent.'),
     ),
     h('div', { class: 'free-text' }, reason, button(no[0], deny, { 'aria-keyshortcuts': 'd', title: `${no[0]} (d)` })),
   );
-  return { element, draft: () => reason.value, keys: { approve, deny: () => reason.focus() } };
+  return { element, draft: () => reason.value, keys: { ...(approve && { approve }), deny: () => reason.focus() } };
 }
 
 /**

@@ -4,6 +4,7 @@ import { copyable } from './copyable.js';
 import { h } from './dom.js';
 import { revealHidden } from './parts.js';
 import { timeElement } from './time.js';
+import { describeEvidence } from '../core/approvers.js';
 import { curlCommand, hubctlCommand } from '../core/commands.js';
 import { describeStep } from '../core/delivery.js';
 import { senderName } from '../core/thread.js';
@@ -35,6 +36,7 @@ export function facts(notification, setFilter) {
     ['From', filterButton(senderName(notification), { session })],
     ['About', session !== notification.from && filterButton(session, { session })],
     ['To', notification.to],
+    ['Given by', notification.evidence && revealHidden(describeEvidence(notification.evidence))],
     ['Worker of', notification.parent],
     ['Project', filterButton(notification.project, { project: notification.project })],
     ['Priority', notification.priority !== 'normal' && notification.priority],

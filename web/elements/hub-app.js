@@ -2,6 +2,7 @@
 
 import './hub-away.js';
 import './hub-board.js';
+import './hub-approvers.js';
 import './hub-cluster.js';
 import './hub-connection.js';
 import './hub-empty.js';
@@ -55,6 +56,7 @@ export class HubApp extends StoreElement {
         h('h1', {}, 'hub'),
         h('nav', { 'aria-label': 'Views' }, ...VIEWS.map((view) => this.#tab(view))),
         h('hub-away', { store }),
+        h('hub-approvers', { store }),
         h('hub-cluster', { store }),
         h('hub-connection', { store }),
         h('button', { class: 'ghost', 'aria-keyshortcuts': ',', title: 'Settings (,)', onclick: () => this.#openDialog('hub-settings') }, 'Settings'),

@@ -2,8 +2,9 @@
  * The session that this browser remembers, so that it survives its last tab.
  *
  * The page of another program that gets the hub's port has the same origin and can read any storage. So the token is
- * not stored: IndexedDB has it as a key that proves its possession and that no script can read. The hub gives the token
- * again to a page that answers a challenge with that key, at the address at which the browser signed in.
+ * not stored: IndexedDB has it as a key that proves its possession and that no script can read. The hub, which keeps only
+ * hashes, gives the token again to a page that answers a challenge with that key, at the address at which the browser
+ * signed in.
  *
  * @typedef {import('../core/types.js').Schemas['BrowserSession']} Login
  *
@@ -13,7 +14,7 @@
  * @property {CryptoKey} key the session's token
  */
 
-import { importKey, NotTheHub, prove, sign, SessionOver } from './proof.js';
+import { answer, importKey, NotTheHub, prove, sign, SessionOver } from './proof.js';
 
 const STORE = 'devices';
 /** The one record. */
@@ -48,7 +49,7 @@ export async function resume(api) {
   if (!(Date.parse(device.expires_at) > Date.now())) throw new SessionOver();
   await api.reach(() => prove(device, AbortSignal.timeout(TIMEOUT)));
   const { challenge } = await api.post('/login/challenge');
-  const proof = await sign(device, `resume\0${challenge}${location.host}`);
+  const proof = await answer(device, challenge);
   const login = await api.post('/login/resume', { session: device.id, challenge, proof });
   // Another token would be the session of another program, which could prove that.
   const [ours, theirs] = await Promise.all([device, await importKey(login.token)].map((key) => sign(key, challenge)));

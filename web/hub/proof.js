@@ -2,8 +2,7 @@
  * Verifies that the program at this page's address is the hub that issued the session. The hub may have ended, and
  * another program may have its port now: that program must not receive the session's token.
  *
- * The page and the hub both know that token, so the hub proves it with an HMAC over a nonce and the address. A program
- * that forwards the request to the hub, wherever the hub is now, gets a proof for the hub's address only.
+ * The hub proves with an HMAC over a nonce and the address; the key is derived from the token. A program that forwards the request to the hub, wherever the hub is now, gets a proof for the hub's address only.
  */
 
 import { Problem } from './problem.js';
@@ -51,7 +50,7 @@ class NotSecure extends Problem {
  */
 export async function importKey(token) {
   if (!globalThis.crypto?.subtle) throw new NotSecure();
-  const key = await crypto.subtle.importKey('raw', bytes(token), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']);
+  const key = await hmacKey(bytes(token));
   return { id: token.slice(0, Math.max(0, token.indexOf('.'))), key };
 }
 
@@ -62,7 +61,7 @@ export async function importKey(token) {
  * @param {string} text
  */
 export async function sign({ key }, text) {
-  return hex(new Uint8Array(await crypto.subtle.sign('HMAC', key, bytes(text))));
+  return hex(await mac(key, text));
 }
 
 /**
@@ -83,6 +82,35 @@ export async function prove(session, signal) {
   if (!response.ok || !(await isValid(session, `${nonce}${location.host}`, proof))) throw new NotTheHub();
 }
 
+/**
+ * Answers a challenge, as SCRAM does (RFC 5802): a key that is derived from the token, covered by an HMAC whose key is the
+ * hash of that key. The hub knows the hash only.
+ *
+ * @param {SessionKey} session
+ * @param {string} challenge
+ */
+export async function answer({ key }, challenge) {
+  const own = await mac(key, `browser\0${location.host}`);
+  const cover = await mac(await hmacKey(await crypto.subtle.digest('SHA-256', own)), `${challenge}\0${location.host}`);
+  return hex(own.map((byte, at) => byte ^ cover[at]));
+}
+
+/**
+ * @param {BufferSource} raw
+ * @returns {Promise<CryptoKey>}
+ */
+async function hmacKey(raw) {
+  return crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']);
+}
+
+/**
+ * @param {CryptoKey} key
+ * @param {string} text
+ */
+async function mac(key, text) {
+  return new Uint8Array(await crypto.subtle.sign('HMAC', key, bytes(text)));
+}
+
 /** @param {string} text */
 function parse(text) {
   try {
@@ -100,7 +128,8 @@ function parse(text) {
 async function isValid({ key }, text, proof) {
   if (typeof proof !== 'string' || !/^[0-9a-f]{64}$/.test(proof)) return false;
   const pairs = proof.match(/../g) ?? [];
-  return crypto.subtle.verify('HMAC', key, Uint8Array.from(pairs, (pair) => parseInt(pair, 16)), bytes(text));
+  const ofHub = await hmacKey(await mac(key, 'hub\0'));
+  return crypto.subtle.verify('HMAC', ofHub, Uint8Array.from(pairs, (pair) => parseInt(pair, 16)), bytes(text));
 }
 
 /** @param {string} text */

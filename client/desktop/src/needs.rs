@@ -8,10 +8,11 @@ use hub_protocol::{
 use serde_json::Value;
 
 use crate::feed::Snapshot;
-use crate::request::{request_text, show_direction};
+use crate::request::show_direction;
 
-/// The number of characters that a notification shows. A request that does not fit is not approved there.
+/// The number of characters, and of lines, that a notification shows.
 const MAX_BODY: usize = 240;
+const MAX_LINES: usize = 4;
 /// The number of options that fit as buttons.
 const MAX_OPTIONS: usize = 3;
 /// The number of characters that fit on a button.
@@ -74,10 +75,7 @@ pub(crate) fn needs_of(hub: &Snapshot) -> Vec<Need> {
 fn need_of(need: hub_needs::Need<'_>, report: Option<&Notification>) -> Need {
     let (project, from, text, answers) = match need {
         hub_needs::Need::Question(question, _) => {
-            let text = match question.kind {
-                Kind::Approval => request_text(question.data.as_ref(), need.text()),
-                _ => need.text().to_owned(),
-            };
+            let text = question.text.clone();
             let answers = answers_to(question, &text);
             (&question.project, question.from.as_str(), text, answers)
         }
@@ -121,9 +119,9 @@ fn state_of(need: hub_needs::Need<'_>) -> (Alert, &'static str) {
     }
 }
 
-/// The answers that need nothing but what a notification shows.
+/// The answers that need nothing but what a notification shows: the whole request, drawn to its end.
 fn answers_to(question: &Question, text: &str) -> Vec<Choice> {
-    if !question.deliverable || text.chars().count() > MAX_BODY {
+    if !question.deliverable || !question.complete || !fits(text) {
         return Vec::new();
     }
     let choice = |(label, answer): (&str, &str)| Choice {
@@ -179,6 +177,10 @@ fn of_urgent(urgent: &Notification) -> Need {
         text: truncate(&text),
         answers: Vec::new(),
     }
+}
+
+fn fits(text: &str) -> bool {
+    text.chars().count() <= MAX_BODY && text.split('\n').count() <= MAX_LINES
 }
 
 fn truncate(text: &str) -> String {

@@ -4,6 +4,7 @@ use hub_protocol::{Holder, InboxName, ProjectName};
 
 use crate::api::session;
 use crate::hub::Hub;
+use crate::output::text::said;
 
 /// The waiter's name for people, and the time since when it waits.
 pub(crate) fn describe(holder: &Holder) -> String {
@@ -18,9 +19,12 @@ pub(crate) fn describe(holder: &Holder) -> String {
                 Some(way) => way.as_str(),
                 None => name,
             };
-            format!("{way} of {session} (since {since})")
+            format!("{} of {} (since {since})", said(way), said(session))
         }
-        None => format!("{name} (since {since})"),
+        None => match holder.name.as_deref() {
+            Some(name) => format!("{} (since {since})", said(name)),
+            None => format!("{name} (since {since})"),
+        },
     }
 }
 

@@ -8,10 +8,7 @@ use crate::error::Error;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::output::age::age;
 use crate::output::say;
-use crate::output::text::{cut, line};
-
-/// How many characters of a question's text are shown on its line.
-pub(crate) const WIDTH: usize = 160;
+use crate::output::text::{line, said};
 
 /// The request for the open questions of `project` or of all projects; with `all`, for settled ones too.
 pub(crate) fn request(project: Option<&ProjectName>, all: bool) -> Request {
@@ -57,29 +54,37 @@ pub(crate) fn outcome(question: &Question) -> String {
         let _ = write!(text, " by {}", line(by));
     }
     if let Some(answer) = &question.answer {
-        let _ = write!(text, ": {}", line(answer));
+        let _ = write!(text, ": {}", said(answer));
     }
     text
 }
 
-/// A question as one line, with its options.
+/// The text of all that an answer allows or settles.
+pub(crate) fn whole(question: &Question) -> &str {
+    match question.text.as_str() {
+        // An earlier hub.
+        "" => &question.msg,
+        text => text,
+    }
+}
+
+/// A question as one line, with all that its answer allows and with its options.
 pub(crate) fn describe(question: &Question, now: Timestamp) -> String {
     let kind = match question.kind {
         Kind::Approval => "asks for approval",
         _ => "asks",
     };
     let from = question.from_name.as_deref();
-    let msg = line(&question.msg);
     let mut shown = format!(
         "{:>6}  {}  {kind} ({} ago): {}",
         question.id,
         line(from.unwrap_or(question.from.as_str())),
         age(question.ts, now),
-        cut(&msg, WIDTH)
+        said(whole(question))
     );
     for (number, option) in (1..).zip(question.options.iter().flatten()) {
         // Writing to a String cannot fail.
-        let _ = write!(shown, "  [{number}] {}", line(option));
+        let _ = write!(shown, "  [{number}] {}", said(option));
     }
     if question.state != QuestionState::Open {
         let _ = write!(shown, "  ({})", outcome(question));

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use crate::error::Error;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::output::age::age;
-use crate::output::text::line;
+use crate::output::text::{line, said};
 
 /// The request for the sessions of `project` or of all projects; with `all`, ended ones too.
 pub(crate) fn request(project: Option<&ProjectName>, all: bool) -> Request {
@@ -65,7 +65,7 @@ pub(crate) async fn primary(
 
 /// The session's name, and its id if that differs.
 pub(crate) fn display_name(session: &Session) -> String {
-    let (name, id) = (line(&session.name), &session.id);
+    let (name, id) = (said(&session.name), &session.id);
     if name == id.as_str() {
         id.to_string()
     } else {
@@ -87,7 +87,10 @@ pub(crate) fn doing(phase: &Phase) -> String {
         Some(tool) => format!("{} {}", tool.name, tool.on),
         None => phase.text.clone().unwrap_or_default(),
     };
-    line(text.trim()).into_owned()
+    match text.trim() {
+        "" => String::new(),
+        text => said(text).into_owned(),
+    }
 }
 
 /// The session's state with its source and age: `complete (Stop hook, 12 s ago)`.

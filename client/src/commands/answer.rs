@@ -3,13 +3,13 @@
 use hub_protocol::{AnswerDelivery, AnswerPost, Question, Seq};
 
 use super::notify::text;
-use crate::api::question::{WIDTH, act, question};
+use crate::api::question::{act, question, whole};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, json, parse};
 use crate::identity::Context;
 use crate::identity::sender::by;
-use crate::output::text::{cut, json_line, line};
+use crate::output::text::{json_line, said};
 use crate::output::{println, say};
 
 #[derive(Debug, clap::Args)]
@@ -68,8 +68,8 @@ pub(crate) async fn run(args: &AnswerArgs, context: &Context) -> Result<Exit, Er
         println(format_args!(
             "answered {} ({}): {}",
             args.id,
-            cut(&line(&question.msg), WIDTH),
-            line(&answer)
+            said(whole(&question)),
+            said(&answer)
         ))?;
     }
     let (progress, exit) = progress(&question);
@@ -112,7 +112,11 @@ async fn offered(hub: &Hub, id: Seq, option: &str) -> Result<String, Error> {
         ))),
         None => Err(Error::Usage(format!(
             "question {id} has no option '{option}'; it offers: {}",
-            options.join(", ")
+            options
+                .iter()
+                .map(|it| said(it))
+                .collect::<Vec<_>>()
+                .join(", ")
         ))),
     }
 }

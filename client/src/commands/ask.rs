@@ -186,7 +186,7 @@ async fn report(
     if !as_json && in_session {
         let answer = Path::new("/notifications").segment(answer_id);
         let answer = hub.text(&Request::get(answer)).await?;
-        print(&Framed::new(&[&answer], 0).text)?;
+        print(Framed::new(&[&answer], 0).as_str())?;
     } else if !as_json {
         // Escape each line by itself, so that the answer keeps its lines.
         let answer = question.answer.unwrap_or_default();

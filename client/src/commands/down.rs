@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use hub_protocol::Span;
+use hub_protocol::process::{RunState, Stat};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
@@ -15,7 +16,6 @@ use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::identity::Context;
 use crate::output::{println, say};
-use crate::system::process::is_stopped;
 
 /// How often to check whether the hub has ended.
 const LOOK: Duration = Duration::from_millis(10);
@@ -88,7 +88,7 @@ pub(super) fn holder_shown(state_dir: &Path) -> anyhow::Result<Option<String>> {
     let mut text = String::new();
     lock.read_to_string(&mut text)?;
     Ok(Some(match text.trim().parse() {
-        Ok(pid) if is_stopped(pid) => {
+        Ok(pid) if Stat::of(pid).is_some_and(|it| it.state == RunState::Stopped) => {
             format!("hubd (process {pid}), which is stopped: `kill -CONT {pid}` resumes it")
         }
         Ok(pid) => format!("hubd (process {pid}), which does not answer"),

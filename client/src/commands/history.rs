@@ -112,8 +112,12 @@ fn describe(it: &Notification, marks: HistoryMarks, with_project: bool) -> Strin
     let title = it.title.as_ref();
     let title = title.map_or(String::new(), |title| format!("{title}: "));
     let text = format!("{title}{}", it.msg);
+    let evidence = it.evidence.as_ref();
+    let evidence = evidence.map_or(String::new(), |it| {
+        format!("  by {}", line(&it.to_string()))
+    });
     format!(
-        "{:>6}  {}  {:8}  {} ({status})  {}",
+        "{:>6}  {}  {:8}  {} ({status})  {}{evidence}",
         it.id,
         it.ts,
         it.kind,

@@ -13,7 +13,7 @@ mod view;
 
 use std::time::SystemTime;
 
-use hub_protocol::{AckRequest, Agent, SpoolItem, Spooled, SpooledHook, Timestamp};
+use hub_protocol::{AckRequest, Agent, SpoolItem, SpoolKey, Spooled, SpooledHook, Timestamp};
 use reqwest::Response;
 use serde::de::IgnoredAny;
 
@@ -38,7 +38,7 @@ pub(crate) use self::input::read_stdin;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 `hubctl hooks install` installs this command in an agent's settings. It reads the hook's JSON from stdin, or from the last
-argument, as Codex's `notify` passes it. It always exits 0, and within 200 ms unless the hub holds a permission request
+argument, as Codex's `notify` passes it. It always exits 0, and within a second unless the hub holds a permission request
 for an answer. While the hub is down, it stores important events in the state directory.
 
 Examples:
@@ -70,7 +70,7 @@ struct HookRequest<'a> {
     payload: Payload,
     /// `/hooks/{agent}` with the hook's surroundings in its query.
     path: Path,
-    key: String,
+    key: SpoolKey,
     ts: Timestamp,
     budget: Budget,
 }

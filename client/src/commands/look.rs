@@ -14,7 +14,7 @@ use crate::hub::{Hub, Path, Request, parse};
 use crate::identity::Context;
 use crate::output::age::age;
 use crate::output::println;
-use crate::output::text::{json_line, line};
+use crate::output::text::{json_line, said};
 
 use super::history;
 
@@ -138,11 +138,16 @@ fn facts(session: &Session, now: Timestamp) -> Vec<(&'static str, String)> {
         ("cwd", &info.cwd),
     ] {
         let text = text.as_deref().unwrap_or_default();
-        facts.push((name, line(text).into_owned()));
+        let text = if text.is_empty() {
+            text.into()
+        } else {
+            said(text)
+        };
+        facts.push((name, text.into_owned()));
     }
     facts.extend(info.parent.as_ref().map(|it| ("parent", it.to_string())));
     if let Some(pane) = info.pane.as_ref().filter(|pane| !pane.is_empty()) {
-        let pane = line(pane);
+        let pane = said(pane);
         let go = format!("hubctl go {}", session.id);
         facts.push(("pane", format!("{pane}; to show it: {go}")));
     }

@@ -21,7 +21,7 @@ use crate::exit_code::Exit;
 use crate::identity::Context;
 use crate::output::say;
 use crate::publish::status_file;
-use crate::publish::{Attempt, publish, publish_once, send_spooled};
+use crate::publish::{Attempt, publish, publish_as, send_spooled};
 
 /// The exit codes by which a shell reports that a command does not exist or cannot be run.
 const NOT_FOUND: Exit = Exit(127);
@@ -122,10 +122,9 @@ async fn report(
     context: &Context,
 ) -> Result<bool, Error> {
     let attempt = match line {
-        Some((key, stated)) => match publish_once(context, key, post).await {
-            // When the hub reads the spool, it will have read the status line under this key, and would refuse another
-            // body for it.
-            Ok(Attempt::Unsent(unsent)) => Ok(Attempt::Unsent(unsent.anew()?)),
+        // It is not kept under this key: when the hub reads the spool, it will have read the status line under it, and
+        // would refuse another body for it.
+        Some((key, stated)) => match publish_as(context, &key, post).await {
             Err(Error::Refused(problem)) if problem.code == "key_reused" => {
                 if post.kind == Some(stated) {
                     return Ok(true);

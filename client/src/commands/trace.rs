@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::{Seq, Step, Trace, Way};
+use hub_protocol::{Notification, Seq, Step, Trace, Way};
 
 use crate::error::Error;
 use crate::exit_code::Exit;
@@ -41,6 +41,10 @@ pub(crate) async fn run(args: &TraceArgs, context: &Context) -> Result<Exit, Err
         } else {
             if after.is_none() {
                 println(json_line(trace.notification.get()))?;
+                let said: Option<Notification> = parse(trace.notification.get()).ok();
+                if let Some(evidence) = said.and_then(|it| it.evidence) {
+                    println(format_args!("answered by {}", line(&evidence.to_string())))?;
+                }
             }
             for step in &trace.steps {
                 println(describe(step))?;

@@ -1,13 +1,11 @@
 //! `hubctl tunnel`: lets another machine use this machine's hub.
 
-use std::fs::File;
-use std::io::Write as _;
-use std::os::fd::OwnedFd;
-use std::thread::sleep;
+use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail, ensure};
-use hub_protocol::SpoolItem;
+use anyhow::{bail, ensure};
+use hub_protocol::{Listed, SpoolListing, Timestamp};
 
 use super::ssh::{Script, keep_connected};
 use crate::error::Error;
@@ -20,12 +18,22 @@ use crate::spool::Spool;
 /// Clears the place of the socket. Prints the directory, or `own` if the machine has a hub.
 const PREPARE: &str = r#"umask 077; d="${XDG_STATE_HOME:-$HOME/.local/state}/hub"; if [ -e "$d/token" ]; then echo own; exit; fi; mkdir -p "$d/spool" && chmod 700 "$d" "$d/spool" && rm -f "$d/hub.sock" && printf "%s\n" "$d""#;
 
-/// Runs while the socket is forwarded. Lists spooled requests when it reads `list`; removes the one that it reads the
-/// name of. Removes the socket at the end.
-const SERVE: &str = r#"cd "$1/spool" || exit; echo ready; while read -r line; do case $line in list) for f in *; do [ -f "$f" ] && printf "%s %s\n" "$f" "$(cat "$f")"; done;; */*) ;; *) rm -f -- "$line";; esac; done; rm -f ../hub.sock"#;
+/// Runs while the socket is forwarded. At `list` it prints a listing as [`SpoolListing`] reads it, of 1,000 files and
+/// about a mebibyte at most; links are left out. At `rm` and `aside` it removes the file with that number in the listing, or
+/// moves it to `rejected`. Removes the socket at the end.
+const SERVE: &str = r#"LC_ALL=C; umask 077; cd "$1" || exit; if [ -h spool ]; then echo link; exit; fi; cd spool || exit; echo ready; while read -r act n; do case $act in list) set --; t=0; for f in *; do if [ -h "$f" ]; then continue; fi; if [ -f "$f" ]; then if [ $# -ge 1000 ] || [ $t -ge 1048576 ]; then break; fi; set -- "$@" "$f"; t=$((t + $(head -c 1048577 <"$f" | wc -c))); printf "%s\000" "$f"; head -c 1048577 <"$f" | tr -d "\000"; printf "\000"; fi; done; printf "\000";; rm) eval "f=\${$n}"; rm -f -- "$f";; aside) eval "f=\${$n}"; if [ -h rejected ]; then continue; fi; mkdir -p rejected && mv -f -- "$f" rejected;; esac; done; rm -f ../hub.sock"#;
 
 /// How often the spool of the other machine is listed. It grows only while the connection is broken.
 const LIST: Duration = Duration::from_secs(10);
+
+/// The pause after a listing that had items.
+const NEXT: Duration = Duration::from_millis(100);
+
+/// How long a listing may take: for a mebibyte or two, even over a slow line.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The most different messages about the other machine's spool that are shown for one connection.
+const MAX_COMPLAINTS: usize = 20;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -69,48 +77,151 @@ struct Tunnel<'a> {
 
 impl Tunnel<'_> {
     /// Forwards the socket until the connection ends.
-    fn connect(&self, works: &mut bool) -> anyhow::Result<std::convert::Infallible> {
+    fn connect(&self, works: &mut bool) -> anyhow::Result<Infallible> {
         let dir = Script::start(self.host, &[], PREPARE, "")?.line()?;
         if dir == "own" {
             bail!("it has a hub of its own; hubctl there uses that one");
         }
-        ensure!(
-            dir.starts_with('/') && !dir.contains(':'),
-            "'{dir}' cannot have a socket"
-        );
         let options = [
             "-o".to_owned(),
             "ExitOnForwardFailure=yes".to_owned(),
             "-R".to_owned(),
-            format!("{dir}/hub.sock:{}", self.socket),
+            forward(&format!("{dir}/hub.sock"), &self.socket)?,
         ];
         let mut script = Script::start(self.host, &options, SERVE, &dir)?;
-        ensure!(
-            script.line()? == "ready",
-            "the other machine does not answer"
-        );
+        match &*script.line()? {
+            "ready" => {}
+            "link" => bail!("{dir}/spool is a link: remove it there"),
+            _ => bail!("the other machine does not answer"),
+        }
         *works = true;
         say(format!("{} is connected to the hub", self.host));
-        let input = script.process.stdin.take().context("ssh has no input")?;
-        let mut input = File::from(OwnedFd::from(input));
-        let mut lister = input.try_clone()?;
-        std::thread::spawn(move || {
-            while lister.write_all(b"list\n").is_ok() {
-                sleep(LIST);
-            }
-        });
+        let mut complaints = Complaints::new(self.host);
         loop {
-            let line = script.line()?;
-            let (name, item) = line.split_once(' ').unwrap_or_default();
-            match SpoolItem::parse(name, item.as_bytes()) {
+            // Requests that nothing reads here stay there.
+            let done = if self.spool.is_full() {
+                complaints.add("its spool waits, because the one here is full".into());
+                0
+            } else {
+                self.bring(&mut script, &mut complaints)?
+            };
+            // A listing may have left files out, so another one follows.
+            script.wait(if done == 0 { LIST } else { NEXT })?;
+        }
+    }
+
+    /// Moves the items of a listing of the other machine's spool to the one here; has the other files set aside there.
+    /// Returns how many are gone.
+    fn bring(&self, script: &mut Script, complaints: &mut Complaints<'_>) -> anyhow::Result<usize> {
+        script.write_line("list")?;
+        let mut acts = Vec::new();
+        let mut listing = SpoolListing::new(script.output_within(PATIENCE), Timestamp::now());
+        let mut number = 0;
+        while let Some(file) = listing.next_file()? {
+            number += 1;
+            match file {
                 // The hub reads it from the spool; a repeated key is stored once.
-                Ok(item) => self.spool.keep(&item)?,
-                Err(error) => {
-                    say(format!("{}: {name} in its spool: {error}", self.host));
-                    continue;
+                Listed::Item(item) => match self.spool.keep(&item) {
+                    Ok(()) => acts.push(format!("rm {number}")),
+                    Err(error) => complaints.add(format!("its spool waits: {error:#}")),
+                },
+                Listed::Refused { name, why } => {
+                    complaints.add(format!("the file '{name}' in its spool is refused: {why}"));
+                    acts.push(format!("aside {number}"));
                 }
             }
-            input.write_all(format!("{name}\n").as_bytes())?;
+        }
+        drop(listing);
+        for act in &acts {
+            script.write_line(act)?;
+        }
+        Ok(acts.len())
+    }
+}
+
+/// The argument of ssh's -R that forwards the socket `there` to the socket `here`. ssh gives a meaning to some characters;
+/// above all it replaces `${NAME}` by a variable of this machine, which the other one would read in the socket's name.
+fn forward(there: &str, here: &str) -> anyhow::Result<String> {
+    for socket in [there, here] {
+        let plain = |c: char| c.is_alphanumeric() || "/._-+@=,~ ".contains(c);
+        ensure!(
+            socket.starts_with('/') && socket.chars().all(plain) && socket.len() < 108,
+            "ssh cannot forward the socket '{}': its path must be absolute, of less than 108 bytes, and of letters, digits \
+             and /._-+@=,~",
+            socket.chars().take(108).collect::<String>()
+        );
+    }
+    Ok(format!("{there}:{here}"))
+}
+
+/// What was said about the other machine's spool on one connection, so that it cannot fill the terminal.
+struct Complaints<'a> {
+    host: &'a str,
+    said: BTreeSet<String>,
+}
+
+impl<'a> Complaints<'a> {
+    fn new(host: &'a str) -> Self {
+        Self {
+            host,
+            said: BTreeSet::new(),
+        }
+    }
+
+    fn add(&mut self, text: String) {
+        if self.said.contains(&text) || self.said.len() > MAX_COMPLAINTS {
+            return;
+        }
+        if self.said.len() == MAX_COMPLAINTS {
+            say(format!(
+                "{}: further messages about its spool are not shown",
+                self.host
+            ));
+        } else {
+            say(format!("{}: {text}", self.host));
+        }
+        self.said.insert(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_path_is_given_to_ssh() {
+        let here = "/home/é a/.local/state/hub/hub.sock";
+        assert_eq!(
+            forward("/home/far/hub/hub.sock", here).unwrap(),
+            format!("/home/far/hub/hub.sock:{here}")
+        );
+        let long = format!("/{}", "a".repeat(108));
+        for bad in [
+            "a",
+            "/a:/b",
+            "/${HOME}",
+            "/$HOME",
+            "/%h",
+            "/a\\b",
+            "/[a]",
+            "/a\u{1b}[2J",
+            "/a\nb",
+            "/\"",
+            &long,
+        ] {
+            let error = forward(bad, here).unwrap_err().to_string();
+            assert!(
+                error.contains("cannot forward") && error.len() < 500,
+                "{error}"
+            );
+            assert!(forward(here, bad).is_err());
+        }
+    }
+
+    #[test]
+    fn the_scripts_survive_every_login_shell() {
+        for script in [PREPARE, SERVE] {
+            assert!(!script.contains(['\'', '!', '\n']));
         }
     }
 }

@@ -9,7 +9,8 @@ use std::path::{Path as FilePath, PathBuf};
 use std::time::Duration;
 
 use hub_protocol::{
-    HistoryPage, InboxName, Kind, Post, ProjectName, Published, Seq, SessionState, StatusLine,
+    HistoryPage, InboxName, Kind, Post, ProjectName, Published, Seq, SessionState, SpoolKey,
+    StatusLine,
 };
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -220,7 +221,7 @@ impl Watch<'_> {
     }
 
     /// Sends `post` under `key`. Returns its id, or `None` if it was spooled.
-    async fn send(&self, post: &Post, key: String) -> Result<Option<Seq>, Error> {
+    async fn send(&self, post: &Post, key: SpoolKey) -> Result<Option<Seq>, Error> {
         match publish_once(self.context, key, post).await? {
             Attempt::Sent(sent) => {
                 let published: Published = parse(&sent.answer)?;

@@ -14,6 +14,26 @@ pub(crate) fn json_line(json: &str) -> Cow<'_, str> {
     })
 }
 
+/// Words of others in a sentence: as a JSON string on one line, because the reader may be a model; a plain word or path as
+/// it is.
+pub(crate) fn said(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "._-:@+/%~".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let json = serde_json::Value::from(text).to_string();
+    json_line(&json).into_owned().into()
+}
+
+/// Text for a terminal: hidden characters as `\u…`, line feeds and tabs as they are.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    escaped(
+        text,
+        |c| is_hidden(c) && !matches!(c, '\n' | '\t'),
+        |_| None,
+    )
+}
+
 /// JSON on one line for the reader of stdout. Inside a session that is a model, so hidden characters are removed.
 pub(crate) fn json_for(json: &str, in_session: bool) -> Cow<'_, str> {
     if in_session {
@@ -50,6 +70,21 @@ mod tests {
             "a\\u001b[2J\\u009b\\u202e\\u000d\\n\\tb\\u007f"
         );
         assert_eq!(line("plain ✓ é"), "plain ✓ é");
+    }
+
+    #[test]
+    fn words_of_others_are_quoted_unless_they_are_a_plain_word() {
+        for plain in ["/home/me/src", "%7", "worker-1", "é"] {
+            assert_eq!(said(plain), plain);
+        }
+        for (text, quoted) in [
+            ("", r#""""#),
+            ("[hub]", r#""[hub]""#),
+            ("a b\n\u{202e}\u{200b}", "\"a b\\n\\u202e\\u200b\""),
+        ] {
+            assert_eq!(said(text), quoted);
+        }
+        assert_eq!(shown("a\n\tb\u{2800}"), "a\n\tb\\u2800");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawMode};
 use rustix::io::Errno;
 
 /// An open directory, from which paths are resolved one step at a time.
@@ -32,7 +32,7 @@ impl Dir {
     }
 
     /// Opens the directory at `below`, one step at a time; creates each missing step with `mode`.
-    pub(crate) fn make(&self, below: &Path, mode: u32) -> io::Result<Self> {
+    pub(crate) fn make(&self, below: &Path, mode: RawMode) -> io::Result<Self> {
         let mut dir = self.step(Path::new("."))?;
         for part in below {
             match rustix::fs::mkdirat(&dir.0, part, Mode::from_raw_mode(mode)) {
@@ -53,7 +53,7 @@ impl Dir {
     }
 
     /// Opens the regular file `name` in this directory with `flags`; never follows a link.
-    pub(crate) fn file(&self, name: &Path, flags: OFlags, mode: u32) -> io::Result<File> {
+    pub(crate) fn file(&self, name: &Path, flags: OFlags, mode: RawMode) -> io::Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         regular(rustix::fs::openat(&self.0, name, flags, Mode::from_raw_mode(mode))?.into())
     }
@@ -93,7 +93,17 @@ impl Dir {
 
     /// Renames the file `from` to `to`, and replaces a file of that name.
     pub(crate) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
+        self.rename_into(from, self, to)
+    }
+
+    /// Moves the file `from` to `to` in the directory `dir`, and replaces a file of that name.
+    pub(crate) fn rename_into(&self, from: &Path, dir: &Self, to: &Path) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.0, from, &dir.0, to)?)
+    }
+
+    /// Syncs the names in this directory to disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        File::from(self.0.try_clone()?).sync_all()
     }
 }
 

@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
+use hub_protocol::process::Stat;
 use rustix::process::{Pid, getppid, test_kill_process};
 
 use crate::system::env::Env;
-use crate::system::process;
 
 /// The variables in which agents pass their own process id.
 const AGENT_VARIABLES: [&str; 1] = ["CLAUDE_PID"];
@@ -61,7 +61,7 @@ fn parent() -> Option<Pid> {
 
 /// Whether the process is a `setsid`. It ends as soon as it has started this process, perhaps only after this check.
 fn is_launcher(pid: Pid) -> bool {
-    process::name(pid.as_raw_pid().cast_unsigned()).is_some_and(|name| name == "setsid")
+    Stat::of(pid.as_raw_pid().cast_unsigned()).is_some_and(|it| it.name == "setsid")
 }
 
 fn is_alive(pid: Pid) -> bool {

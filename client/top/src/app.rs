@@ -92,6 +92,8 @@ pub(crate) struct App {
     selected_at: (Timestamp, bool),
     /// The last marks that can be undone.
     marked: Option<Vec<Seq>>,
+    /// The selected row whose request was drawn to its end.
+    read: Option<String>,
 }
 
 /// The selected row, on which a key acts.
@@ -137,6 +139,11 @@ impl App {
             Row::Session(row) => Details::of_session(row.session, &known),
             Row::Title(..) => Details::default(),
         }
+    }
+
+    /// Notes that the request of the selected row was drawn to its end.
+    pub(crate) fn drawn(&mut self) {
+        self.read.clone_from(&self.selected);
     }
 
     /// Applies a key, and returns the requests that it causes.

@@ -28,7 +28,11 @@ pub(crate) enum Tone {
 
 /// The lines of the details.
 #[derive(Debug, Default)]
-pub(crate) struct Details(Vec<(Tone, String)>);
+pub(crate) struct Details {
+    lines: Vec<(Tone, String)>,
+    /// How many of the lines end with the request.
+    request: usize,
+}
 
 /// The context of a row, besides the row itself.
 #[derive(Debug)]
@@ -38,6 +42,15 @@ pub(crate) struct Known<'a> {
     pub(crate) outbox: &'a Outbox,
     /// By the hub's clock.
     pub(crate) now: Timestamp,
+}
+
+/// The keys that decide; without approval if the hub cannot give the whole request.
+fn approve<'a>(question: &Question, keys: &'a str) -> &'a str {
+    if question.complete {
+        keys
+    } else {
+        "d deny · not all of it can be shown here: open it on the dashboard to approve it"
+    }
 }
 
 impl Details {
@@ -89,15 +102,20 @@ impl Details {
 
     /// The lines with their tones.
     pub(crate) fn lines(&self) -> &[(Tone, String)] {
-        &self.0
+        &self.lines
+    }
+
+    /// The lines down to the end of the request that can be approved.
+    pub(crate) fn to_the_end_of_the_request(&self) -> &[(Tone, String)] {
+        &self.lines[..self.request]
     }
 
     fn push(&mut self, tone: Tone, text: &str) {
-        self.0.push((tone, line(text)));
+        self.lines.push((tone, line(text)));
     }
 
     fn text(&mut self, tone: Tone, text: &str) {
-        self.0.extend(lines(text).map(|it| (tone, it)));
+        self.lines.extend(lines(text).map(|it| (tone, it)));
     }
 
     fn optional(&mut self, tone: Tone, label: &str, text: Option<&str>) {
@@ -106,8 +124,13 @@ impl Details {
         }
     }
 
+    fn end_of_request(&mut self) {
+        self.request = self.lines.len();
+        self.blank();
+    }
+
     fn blank(&mut self) {
-        self.0.push((Tone::Plain, String::new()));
+        self.lines.push((Tone::Plain, String::new()));
     }
 
     /// The place of a session.
@@ -132,9 +155,10 @@ impl Details {
                     Some(request) => self.request(&request),
                     None => self.text(Tone::Plain, question_text(question)),
                 }
-                self.blank();
-                self.push(Tone::Dim, "a approve · d deny");
-                self.optional(Tone::Dim, "A approve, and from now on: ", Some(&always));
+                self.end_of_request();
+                self.push(Tone::Dim, approve(question, "a approve · d deny"));
+                let always = Some(always.as_str()).filter(|_| question.complete);
+                self.optional(Tone::Dim, "A approve, and from now on: ", always);
             }
             Dialog::Plan { plan, edits } => {
                 let text = if plan.is_empty() {
@@ -143,13 +167,14 @@ impl Details {
                     plan
                 };
                 self.text(Tone::Plain, text);
-                self.blank();
+                self.end_of_request();
                 let more = if edits {
                     " · A approve, and accept edits"
                 } else {
                     ""
                 };
-                self.push(Tone::Dim, &format!("a approve · d reject{more}"));
+                let keys = format!("a approve · d reject{more}");
+                self.push(Tone::Dim, approve(question, &keys));
             }
             Dialog::Asks(asks) => self.asks(&asks, known.draft),
             Dialog::Form { schema } => {

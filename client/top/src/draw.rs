@@ -243,22 +243,28 @@ fn draw_details(
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let details = app.details(now);
+    let columns = usize::from(inner.width);
+    let request = details.to_the_end_of_the_request().iter();
+    let request: usize = request.map(|(_, text)| wrap(text, columns).len()).sum();
     let rows: Vec<Line<'_>> = details
         .lines()
         .iter()
         .flat_map(|(tone, text)| {
-            let rows = wrap(text, inner.width.into());
+            let rows = wrap(text, columns);
             rows.into_iter()
                 .map(|row| Line::styled(row.to_owned(), look.style(*tone)))
         })
         .collect();
     let beyond = rows.len().saturating_sub(inner.height.into());
     app.scroll = app.scroll.min(beyond);
+    if app.scroll + usize::from(inner.height) >= request {
+        app.drawn();
+    }
     let shown: Vec<_> = rows.into_iter().skip(app.scroll).collect();
     frame.render_widget(Paragraph::new(shown), inner);
     if app.scroll < beyond {
         let more = format!(" {} more, PgDn ", beyond - app.scroll);
-        let more = cut(&more, inner.width.into());
+        let more = cut(&more, columns);
         let x = inner
             .right()
             .saturating_sub(u16::try_from(width(&more)).unwrap_or(0));

@@ -82,6 +82,11 @@ pub(crate) fn action_of(key: KeyEvent) -> Option<Action> {
 }
 
 impl Action {
+    /// Whether it allows what an agent asks for.
+    pub(crate) fn approves(self) -> bool {
+        matches!(self, Self::Approve | Self::ApproveMore)
+    }
+
     /// Whether it acts on the selected row, so that it must not hit a row that has just taken another one's place.
     pub(crate) fn is_decision(self) -> bool {
         matches!(

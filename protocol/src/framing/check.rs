@@ -30,7 +30,7 @@ pub(super) fn frame(notifications: &[&str], remaining: u64) {
 
 /// Frames the reason for a denial, and panics if a model could read any part of it as the hub's own words.
 pub(super) fn reason(reason: &str) {
-    let text = denial(reason);
+    let text = String::from(denial(reason));
     assert!(
         text.len() <= 10_000 && !text.chars().any(is_hidden),
         "{text:?}"

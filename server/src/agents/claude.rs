@@ -71,7 +71,8 @@ pub(super) fn parse_with(
         delays_dialog: name == "Elicitation" || hook.subagent.is_some(),
         bypasses: match text(payload, "permission_mode") {
             "" => None,
-            mode => Some(mode == "bypassPermissions"),
+            // A plan runs commands without asking too in a session that may bypass permissions, and no event tells that.
+            mode => Some(matches!(mode, "bypassPermissions" | "plan")),
         },
         tool: tool_use(name, payload),
         next_turn: (name == "PromptOrigin").then(|| origin(payload)).flatten(),

@@ -1,5 +1,7 @@
 //! The instructions about the hub that an agent gets when its session starts, by its role.
 
+use hub_protocol::{OwnWords, Quoted};
+
 /// How a session is woken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WakeMethod {
@@ -50,32 +52,28 @@ pub struct InstructedSession<'a> {
 }
 
 /// The instructions for one session.
-pub fn text(session: &InstructedSession<'_>) -> String {
-    let mut text = format!(
-        "[hub] You are session {} of the hub, which connects the agents on this machine.",
-        session.name
-    );
-    if session.primary {
-        text.push_str(PRIMARY);
-    } else {
-        text.push_str(WORKER);
-        if let Some(parent) = session.parent {
-            text.push_str(" You work for ");
-            text.push_str(parent);
-            text.push_str(", who is told when you stop.");
-        }
-    }
-    text.push_str(COMMON);
-    text.push_str(session.wake_method.instruction());
-    text
+pub fn text(session: &InstructedSession<'_>) -> OwnWords {
+    let text = OwnWords::of("[hub] You are session ")
+        .and(Quoted(session.name))
+        .and(" of the hub, which connects the agents on this machine.");
+    let text = match (session.primary, session.parent) {
+        (true, _) => text.and(PRIMARY),
+        (false, None) => text.and(WORKER),
+        (false, Some(parent)) => text
+            .and(WORKER)
+            .and(" You work for ")
+            .and(Quoted(parent))
+            .and(", who is told when you stop."),
+    };
+    text.and(COMMON).and(session.wake_method.instruction())
 }
 
 /// The instructions for a session that uses the hub by its MCP tools instead of commands.
-pub fn for_tools(primary: bool) -> String {
+pub fn for_tools(primary: bool) -> OwnWords {
     let role = if primary { PRIMARY_TOOLS } else { WORKER_TOOLS };
-    format!(
-        "[hub] You use the hub, which connects the agents on this machine, by its tools.{role}{COMMON_TOOLS}"
-    )
+    OwnWords::of("[hub] You use the hub, which connects the agents on this machine, by its tools.")
+        .and(role)
+        .and(COMMON_TOOLS)
 }
 
 const PRIMARY: &str = " You are the primary: what other agents say comes to you. By type: complete: look (hubctl look NAME), \

@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use hub_protocol::process::boot_id;
 use hub_protocol::{InboxName, Process, ProjectName, SessionInfo, SessionState, Timestamp};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::dir_watcher::DirWatcher;
-use super::local_sessions::{ProcessId, boot_id, process_id};
+use super::local_sessions::{ProcessId, process_id};
 use super::process_env;
 use super::status_files::StatusFiles;
 use crate::core::command::{AgentEvent, Command, Hook};

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::state_dir::read_private;
 use crate::config::{ForwardKind, ForwardSettings};
-use crate::core::secret::Secret;
+use crate::core::secret::{Secret, Token};
 use crate::hub::Hub;
 
 mod answers;
@@ -24,7 +24,6 @@ mod message;
 mod poster;
 mod progress;
 
-use answers::AnswerReader;
 use delivery::Delivery;
 use poster::Poster;
 use progress::ForwardProgress;
@@ -39,6 +38,8 @@ struct Forward {
     /// The head of the log when the hub started.
     first: Seq,
     token: Option<Secret>,
+    /// The key of its buttons.
+    buttons: Token,
     poster: Poster,
     progress: ForwardProgress,
 }
@@ -58,6 +59,7 @@ impl Forwards {
                 settings: settings.clone(),
                 first: head,
                 token,
+                buttons: Token::generate()?,
                 poster: poster.clone(),
                 progress: ForwardProgress::default(),
             }))
@@ -72,8 +74,8 @@ impl Forwards {
             let delivery = Delivery::new(hub.clone(), Arc::clone(forward));
             tasks.spawn(delivery.run(shutdown.clone()));
             if forward.settings.reply_topic.is_some() {
-                let answers = AnswerReader::new(hub.clone(), Arc::clone(forward));
-                tasks.spawn(answers.run(shutdown.clone()));
+                let forward = Arc::clone(forward);
+                tasks.spawn(answers::read_all(hub.clone(), forward, shutdown.clone()));
             }
         }
         while tasks.join_next().await.is_some() {}

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use hub_protocol::process::{boot_id, started, started_at};
 use hub_protocol::{InboxName, Process, ProjectName, Timestamp};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
@@ -125,26 +126,8 @@ pub(super) fn host() -> String {
 
 /// Start time of a process of this boot; `None` if its start or boot is unknown.
 pub(super) fn process_started_at(process: &Process) -> Option<Timestamp> {
-    // USER_HZ, whose value is part of Linux's ABI.
-    const MILLIS_PER_TICK: i64 = 10;
     let this_boot = process.boot_id.is_some() && process.boot_id == boot_id();
-    let ticks = i64::try_from(process.started.filter(|_| this_boot)?).ok()?;
-    let up = since_boot()?;
-    Some(Timestamp::now().plus_millis(ticks.checked_mul(MILLIS_PER_TICK)? - up))
-}
-
-/// Milliseconds since the machine booted, including suspended time.
-#[cfg(target_os = "linux")]
-fn since_boot() -> Option<i64> {
-    let up = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
-    up.tv_sec
-        .checked_mul(1000)?
-        .checked_add(up.tv_nsec / 1_000_000)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn since_boot() -> Option<i64> {
-    None
+    process.started.filter(|_| this_boot).and_then(started_at)
 }
 
 /// Whether a process of this machine has ended. The answer is no for a process with too few facts. One of another boot
@@ -153,48 +136,9 @@ fn has_ended(process: &Process, boot_id: &str, names_this_host: bool) -> bool {
     match process.boot_id.as_deref() {
         Some(boot) if boot == boot_id => process
             .started
-            .is_some_and(|started| start_ticks(process.pid) != Some(started)),
+            .is_some_and(|it| started(process.pid) != Some(it)),
         Some(_) => names_this_host,
         None => false,
-    }
-}
-
-#[cfg(target_os = "linux")]
-pub(super) fn boot_id() -> Option<String> {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(id.trim().to_owned())
-}
-
-/// Start time of a process: field 22 of `proc_pid_stat(5)`. The second field may contain anything and ends with the
-/// last parenthesis. A zombie counts as ended.
-#[cfg(target_os = "linux")]
-pub(super) fn start_ticks(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    if matches!(fields.next()?, "Z" | "X") {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn boot_id() -> Option<String> {
-    None
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn start_ticks(_: u32) -> Option<u64> {
-    None
-}
-
-/// The identity of this test's own process.
-#[cfg(test)]
-pub(super) fn own_process() -> Process {
-    let pid = std::process::id();
-    Process {
-        pid,
-        started: start_ticks(pid),
-        boot_id: boot_id(),
     }
 }
 
@@ -202,15 +146,14 @@ pub(super) fn own_process() -> Process {
 mod tests {
     use super::*;
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn a_process_is_gone_when_its_number_is_free_or_reused() {
         let own = |started| Process {
             started,
-            ..own_process()
+            ..Process::running(std::process::id())
         };
         let boot = boot_id().unwrap();
-        let started = start_ticks(std::process::id()).unwrap();
+        let started = started(std::process::id()).unwrap();
         assert!(!has_ended(&own(Some(started)), &boot, true));
         assert!(has_ended(&own(Some(started + 1)), &boot, false));
         assert!(!has_ended(&own(None), &boot, true), "it said too little");

@@ -1,19 +1,13 @@
 //! The directories that an agent's process was configured with, read from its environment.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use hub_protocol::Process;
-
-use super::local_sessions::start_ticks;
+use hub_protocol::process::{environment, started};
 
 /// Timeout of the file system.
 const IO_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Largest environment in bytes.
-const MAX_ENVIRONMENT: u64 = 4 * 1024 * 1024;
 
 /// The directory that this process's `variable` names, else `default` in its home directory.
 pub(super) async fn directory(
@@ -23,14 +17,9 @@ pub(super) async fn directory(
 ) -> Option<PathBuf> {
     let process = process.clone();
     let found = tokio::task::spawn_blocking(move || {
-        let environ = File::open(format!("/proc/{}/environ", process.pid)).ok()?;
-        let mut variables = Vec::new();
-        environ
-            .take(MAX_ENVIRONMENT)
-            .read_to_end(&mut variables)
-            .ok()?;
+        let variables = environment(process.pid)?;
         // The number may have been reused by another process; then these are not the session's variables.
-        (start_ticks(process.pid) == process.started).then_some(())?;
+        (started(process.pid) == process.started).then_some(())?;
         directory_in(&String::from_utf8_lossy(&variables), variable, default)
     });
     tokio::time::timeout(IO_TIMEOUT, found).await.ok()?.ok()?

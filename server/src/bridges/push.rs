@@ -9,12 +9,14 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
-use hub_protocol::{Agent, FailedWay, InboxName, Process, ProjectName, Seq, SessionState, Way};
+use hub_protocol::process::boot_id;
+use hub_protocol::{
+    Agent, FailedWay, InboxName, OwnWords, Process, ProjectName, Seq, SessionState, Way,
+};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::local_sessions::boot_id;
 use crate::core::command::Command;
 use crate::core::rejected::Rejected;
 use crate::fold::{Inbox, Session, SessionKey, State};
@@ -66,8 +68,10 @@ struct PushSession {
     agent_id: InboxName,
     /// Whether it answers one prompt and ends.
     is_headless: bool,
-    /// Whether its permission mode is known to allow everything.
+    /// Whether its permission mode may allow everything.
     bypasses: bool,
+    /// Whether a line was pasted for something that is still pending, so that nothing has proved that the line arrived.
+    unproven_paste: bool,
     /// For each pending notification that wakes it, the ways that failed.
     pending: Vec<Vec<Way>>,
 }
@@ -274,6 +278,7 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
             busy: why_not_idle(session),
             is_unattended: reach == Reach::Idle,
             bypasses: waiters.bypasses(&place),
+            unproven_paste: has_unproven_paste(state, &place),
             pending: pending(state, &place),
             key: place,
         })
@@ -301,6 +306,17 @@ fn pending(state: &State, (project, key): &SessionKey) -> Vec<Vec<Way>> {
         .filter(|item| item.wakes)
         .map(|item| item.tried.clone())
         .collect()
+}
+
+/// Whether a pending notification was announced in the session's pane, and no hook has delivered it since.
+fn has_unproven_paste(state: &State, (project, key): &SessionKey) -> bool {
+    let inboxes = state.inboxes_of(project, key);
+    let inboxes = inboxes.iter().filter_map(|it| state.inbox(project, it));
+    let mut pending = inboxes.flat_map(Inbox::pending);
+    pending.any(|item| {
+        let shown = item.emitted.map(|(_, way)| way);
+        shown == Some(Way::Pane) || item.tried.contains(&Way::Pane)
+    })
 }
 
 /// Waits until a notification wakes the session, and wakes it.
@@ -356,14 +372,14 @@ async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result
         return Ok(hub.give_back(claim).await?);
     }
     let prompt = if transport.way().announces() {
-        transport.announcement(&batch.project, &notifications)
+        transport.announcement(&notifications)
     } else {
-        let framed = wake_text::framed(&batch.project, &notifications, batch.remaining);
+        let framed = wake_text::framed(&notifications, batch.remaining);
         let shown: HashSet<Seq> = batch.items[..framed.shown].iter().map(|it| it.id).collect();
         let (kept, rest) = claim.partition(|id| shown.contains(&id));
         hub.give_back(rest).await?;
         claim = kept;
-        framed.text
+        OwnWords::of(framed)
     };
     let (project, items) = (claim.project.clone(), claim.items.clone());
     hub.submit(Command::Ack {
@@ -373,7 +389,7 @@ async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result
         shown: claim.shown,
     })
     .await?;
-    if let Err(error) = transport.wake(&prompt).await {
+    if let Err(error) = transport.wake(prompt.as_str()).await {
         hub.submit(Command::Undelivered {
             project,
             items,

@@ -3,25 +3,22 @@
 //! A file is unlinked only after its notification is durable. After a crash in between, the file is submitted again,
 //! and its Idempotency-Key prevents a duplicate.
 
-use std::ffi::OsString;
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hub_protocol::SpoolItem;
+use hub_protocol::{SpoolItem, SpoolKey};
 use notify::{RecursiveMode, Watcher};
-use rustix::fs::OFlags;
 use rustix::io::Errno;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::Verdict;
-
-/// Largest file of an item in bytes: the largest notification, with room for JSON escapes.
-const MAX_FILE_BYTES: u64 = 1024 * 1024;
+use super::untrusted_dir::{FileError, UntrustedDir};
 
 /// Delay before a retry of items that could not be stored.
 const RETRY: Duration = Duration::from_secs(1);
@@ -44,30 +41,29 @@ pub struct SpoolPass {
 #[derive(Debug)]
 pub struct Spool {
     dir: PathBuf,
-    rejected: PathBuf,
+    /// How many files with other names than keys the last pass ignored.
+    ignored: AtomicUsize,
 }
 
 /// Why a file is not a readable item.
 #[derive(Debug, thiserror::Error)]
 enum Unreadable {
-    #[error("not a file of ours")]
-    Foreign,
-    #[error("larger than {MAX_FILE_BYTES} bytes")]
-    TooLarge,
+    #[error("it is gone, or is being written")]
+    Changing,
     #[error(transparent)]
     Item(#[from] hub_protocol::SpoolError),
     #[error(transparent)]
-    Io(#[from] io::Error),
+    File(#[from] FileError),
 }
 
 impl Unreadable {
     /// Sets the file aside only for faults of its own. After a fault of the machine, it is retried.
     fn verdict(&self) -> Verdict {
-        if let Self::Io(error) = self
+        if let Self::File(FileError::Io(error)) = self
             && !matches!(
                 Errno::from_io_error(error),
-                // A link, a file without permission, a socket, an unreadable disk block.
-                Some(Errno::LOOP | Errno::ACCESS | Errno::PERM | Errno::NXIO | Errno::IO)
+                // A file without permission, an unreadable disk block.
+                Some(Errno::ACCESS | Errno::PERM | Errno::IO)
             )
         {
             tracing::warn!(%error, "a spooled notification cannot be read now");
@@ -80,14 +76,13 @@ impl Unreadable {
 impl Spool {
     /// Opens the spool in `dir`, creating it if necessary. The parent directory must be private to this user.
     pub fn open(dir: &Path) -> io::Result<Self> {
-        let rejected = dir.join("rejected");
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(&rejected)?;
+            .create(dir.join(SpoolKey::REJECTED))?;
         Ok(Self {
             dir: dir.to_owned(),
-            rejected,
+            ignored: AtomicUsize::new(0),
         })
     }
 
@@ -99,20 +94,21 @@ impl Spool {
         submit: &impl AsyncFn(SpoolItem) -> Verdict,
     ) -> io::Result<SpoolPass> {
         let mut pass = SpoolPass::default();
-        for name in self.names()? {
-            let verdict = match self.read(&name) {
+        let dir = self.untrusted()?;
+        for key in self.keys(&dir)? {
+            let verdict = match read(&dir, &key) {
                 Ok(item) => submit(item).await,
-                Err(Unreadable::Io(error)) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(Unreadable::Changing) => continue,
                 Err(unreadable) => unreadable.verdict(),
             };
             let removed = match verdict {
                 Verdict::Stored => {
                     pass.stored += 1;
-                    self.unlink(&name)
+                    dir.remove(key.as_str())
                 }
                 Verdict::Refused(reason) => {
-                    tracing::warn!(file = ?name, reason, "a spooled notification is set aside");
-                    fs::rename(self.dir.join(&name), self.rejected.join(&name))
+                    tracing::warn!(%key, reason, "a spooled notification is set aside");
+                    dir.move_into(key.as_str(), SpoolKey::REJECTED)
                         .map(|()| pass.rejected += 1)
                 }
                 Verdict::Later => {
@@ -121,7 +117,7 @@ impl Spool {
                 }
             };
             if let Err(error) = removed {
-                tracing::warn!(file = ?name, %error, "it cannot be taken out of the spool");
+                tracing::warn!(%key, %error, "it cannot be taken out of the spool");
             }
         }
         Ok(pass)
@@ -173,50 +169,51 @@ impl Spool {
             .ok()
     }
 
-    /// Names of the complete files, oldest first: a key begins with its time. A draft's name begins with a dot.
-    fn names(&self) -> io::Result<Vec<OsString>> {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&self.dir)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if name.as_encoded_bytes().starts_with(b".") || entry.path() == self.rejected {
-                continue;
+    /// The directory, opened again for each pass, because a person may replace it.
+    fn untrusted(&self) -> io::Result<UntrustedDir> {
+        let (Some(parent), Some(name)) = (self.dir.parent(), self.dir.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let opened = UntrustedDir::open(parent, &[&*name.to_string_lossy()]);
+        opened.map_err(|error| {
+            let error = io::Error::from(error);
+            io::Error::new(error.kind(), format!("{}: {error}", self.dir.display()))
+        })
+    }
+
+    /// Keys of the complete files, oldest first: a key begins with its time. Files with other names are ignored: `hubctl`
+    /// writes none.
+    fn keys(&self, dir: &UntrustedDir) -> io::Result<Vec<SpoolKey>> {
+        let (mut keys, mut others) = (Vec::new(), 0);
+        for name in dir.entries()? {
+            let name = name?;
+            match name.parse() {
+                Ok(key) => keys.push(key),
+                Err(_) => others += usize::from(name != SpoolKey::REJECTED),
             }
-            names.push(name);
         }
-        names.sort();
-        Ok(names)
+        if self.ignored.swap(others, Ordering::Relaxed) != others && others > 0 {
+            tracing::warn!(
+                files = others,
+                "files in the spool are ignored, because their names are not keys"
+            );
+        }
+        keys.sort();
+        Ok(keys)
     }
+}
 
-    fn read(&self, name: &OsString) -> Result<SpoolItem, Unreadable> {
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags(flags.bits().cast_signed())
-            .open(self.dir.join(name))?;
-        let meta = file.metadata()?;
-        if !meta.is_file() || meta.uid() != rustix::process::geteuid().as_raw() {
-            return Err(Unreadable::Foreign);
-        }
-        if meta.len() > MAX_FILE_BYTES {
-            return Err(Unreadable::TooLarge);
-        }
-        let mut bytes = Vec::new();
-        file.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
-        Ok(SpoolItem::parse(&name.to_string_lossy(), &bytes)?)
-    }
-
-    fn unlink(&self, name: &OsString) -> io::Result<()> {
-        match fs::remove_file(self.dir.join(name)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            done => done,
-        }
-    }
+fn read(dir: &UntrustedDir, key: &SpoolKey) -> Result<SpoolItem, Unreadable> {
+    // One byte above the limit shows that the file is too large.
+    let read = dir.read(key.as_str(), SpoolItem::MAX_BYTES + 1)?;
+    let (_, bytes) = read.ok_or(Unreadable::Changing)?;
+    Ok(SpoolItem::parse(key, &bytes)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use std::sync::Mutex;
 
     /// A spool with the keys that were submitted from it.
@@ -254,7 +251,7 @@ mod tests {
 
         async fn drain(&self, verdict: Verdict) -> SpoolPass {
             let submit = async |item: SpoolItem| {
-                self.submitted.lock().unwrap().push(item.key);
+                self.submitted.lock().unwrap().push(item.key.into());
                 verdict.clone()
             };
             self.spool.drain(&submit).await.unwrap()
@@ -316,13 +313,59 @@ mod tests {
         assert!(spool.file("0old").exists() && !spool.file("1").exists());
     }
 
+    #[tokio::test]
+    async fn a_file_whose_name_is_not_a_key_is_left_alone() {
+        let spool = TestSpool::new();
+        for name in ["a b", "x\ny", "a.json", "\u{e9}"] {
+            spool.write(name, "{");
+        }
+        spool.item("1");
+        let pass = spool.drain(Verdict::Stored).await;
+        assert_eq!((pass.stored, pass.rejected), (1, 0));
+        assert_eq!(spool.spool.ignored.load(Ordering::Relaxed), 4);
+        assert!(spool.file("x\ny").exists());
+    }
+
+    #[tokio::test]
+    async fn a_file_above_the_limit_and_a_pipe_are_set_aside() {
+        let spool = TestSpool::new();
+        let padding = " ".repeat(SpoolItem::MAX_BYTES);
+        spool.write("1", &format!(r#"{{"v":1,"key":"1","post":{{}}}}{padding}"#));
+        let made = std::process::Command::new("mkfifo")
+            .arg(spool.file("2"))
+            .status();
+        assert!(made.unwrap().success());
+        spool.item("3");
+        let pass = spool.drain(Verdict::Stored).await;
+        assert_eq!((pass.stored, pass.rejected), (1, 2));
+        assert_eq!(spool.submitted(), ["3"]);
+    }
+
+    #[tokio::test]
+    async fn a_link_in_place_of_the_spool_or_of_the_rejected_files_is_not_followed() {
+        let spool = TestSpool::new();
+        let elsewhere = spool.dir.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        fs::remove_dir(spool.file("rejected")).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, spool.file("rejected")).unwrap();
+        spool.write("1", "{");
+        assert_eq!(spool.drain(Verdict::Stored).await, SpoolPass::default());
+        assert!(spool.file("1").exists() && fs::read_dir(&elsewhere).unwrap().next().is_none());
+        fs::remove_dir_all(spool.spool.dir.as_path()).unwrap();
+        fs::write(elsewhere.join("1"), r#"{"v":1,"key":"1","post":{}}"#).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, spool.spool.dir.as_path()).unwrap();
+        let submit = async |_: SpoolItem| Verdict::Stored;
+        assert!(spool.spool.drain(&submit).await.is_err());
+        assert!(elsewhere.join("1").exists());
+    }
+
     #[test]
     fn a_fault_of_the_machine_does_not_set_a_file_aside() {
-        let verdict = |errno: Errno| Unreadable::Io(errno.into()).verdict();
+        let verdict = |errno: Errno| Unreadable::File(FileError::Io(errno.into())).verdict();
         for passing in [Errno::MFILE, Errno::NFILE, Errno::NOMEM] {
             assert_eq!(verdict(passing), Verdict::Later, "{passing}");
         }
-        for lasting in [Errno::LOOP, Errno::ACCESS, Errno::NXIO, Errno::IO] {
+        for lasting in [Errno::ACCESS, Errno::PERM, Errno::IO] {
             let verdict = verdict(lasting);
             assert!(matches!(verdict, Verdict::Refused(_)), "{lasting}");
         }
@@ -342,7 +385,7 @@ mod tests {
         let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
         let shutdown = CancellationToken::new();
         let submit = async |item: SpoolItem| {
-            sender.send(item.key).unwrap();
+            sender.send(String::from(item.key)).unwrap();
             Verdict::Stored
         };
         let watched = spool.spool.watch(&submit, &shutdown);

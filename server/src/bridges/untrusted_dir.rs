@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use hub_protocol::Timestamp;
-use rustix::fs::{Dir, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 /// Limit of files in one directory.
@@ -85,17 +85,39 @@ impl UntrustedDir {
     /// one.
     pub(super) fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        for entry in Dir::read_from(&self.0)? {
-            let name = entry?.file_name().to_string_lossy().into_owned();
-            if !name.starts_with('.') {
-                names.push(name);
-            }
+        for name in self.entries()? {
+            names.push(name?);
             if names.len() > MAX_NAMES {
                 return Err(io::Error::other(format!("more than {MAX_NAMES} files")));
             }
         }
         names.sort();
         Ok(names)
+    }
+
+    /// The file names in any order, without those that begin with a dot.
+    pub(super) fn entries(&self) -> io::Result<impl Iterator<Item = io::Result<String>>> {
+        let names = Dir::read_from(&self.0)?.map(|entry| {
+            let entry = entry?;
+            Ok(entry.file_name().to_string_lossy().into_owned())
+        });
+        let hidden = |name: &io::Result<String>| name.as_ref().is_ok_and(|it| it.starts_with('.'));
+        Ok(names.filter(move |name| !hidden(name)))
+    }
+
+    /// Removes the file or the link `name`; nothing if it is gone.
+    pub(super) fn remove(&self, name: &str) -> io::Result<()> {
+        match rustix::fs::unlinkat(&self.0, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Moves whatever has the name `name` into the directory `below` this one, which must not be a link.
+    pub(super) fn move_into(&self, name: &str, below: &str) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let dir = rustix::fs::openat(&self.0, below, flags, Mode::empty())?;
+        Ok(rustix::fs::renameat(&self.0, name, dir, name)?)
     }
 
     /// Reads up to `max_bytes` of the file `name`, and its version; `None` if it changes during the read, or is gone.
@@ -123,6 +145,16 @@ impl UntrustedDir {
         (&file).take(max_bytes as u64).read_to_end(&mut content)?;
         let unchanged = FileVersion::of(&file.metadata()?) == version;
         Ok(unchanged.then_some((version, content)))
+    }
+}
+
+impl From<DirError> for io::Error {
+    fn from(error: DirError) -> Self {
+        match error {
+            DirError::Missing | DirError::RootMissing => Self::from(io::ErrorKind::NotFound),
+            DirError::Refused(FileError::Io(error)) => error,
+            DirError::Refused(refused) => Self::other(refused),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The active hub's side of forwarded requests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,9 @@ use super::wire::{self, CallHead, CallId, CallRequest, ResponseHead, Submitted};
 use super::{Cluster, Role, handover};
 use crate::core::command::Command;
 use crate::core::rejected::Rejected;
-use crate::http::peer::Peer;
+use crate::core::sync;
+use crate::http::peer::{CallerKind, Peer};
+use crate::http::request::local::Origin;
 use crate::log::journal::Journal as _;
 use crate::log::journal::jetstream::MAX_MESSAGE;
 
@@ -28,12 +30,18 @@ use crate::log::journal::jetstream::MAX_MESSAGE;
 const PATIENCE: Duration = Duration::from_secs(4);
 /// Room for the head of an answer.
 const HEAD_ROOM: usize = 64 << 10;
+/// Warnings of nodes that do not sign their calls.
+const MAX_WARNINGS: usize = 100;
 /// The pause before subscribing again.
 const RETRY: Duration = Duration::from_millis(500);
 
 /// The calls that this hub works on, by node and id.
 #[derive(Default)]
-pub(super) struct HeldCalls(Mutex<BTreeMap<(String, CallId), HeldCall>>);
+pub(super) struct HeldCalls {
+    calls: Mutex<BTreeMap<(String, CallId), HeldCall>>,
+    /// The nodes whose calls were not signed.
+    unsigned: Mutex<BTreeSet<String>>,
+}
 
 struct HeldCall {
     since: Instant,
@@ -48,7 +56,18 @@ impl Drop for HeldCall {
 
 impl HeldCalls {
     fn table(&self) -> MutexGuard<'_, BTreeMap<(String, CallId), HeldCall>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Logs once that a node does not sign its calls. Whoever forges calls can invent names, so there is an end to it.
+    fn warn_of(&self, node: &str) {
+        let mut known = sync::lock(&self.unsigned);
+        if known.len() < MAX_WARNINGS && known.insert(node.to_owned()) {
+            tracing::warn!(
+                node,
+                "its calls are not signed with its key in cluster.nodes: it counts as an unknown caller"
+            );
+        }
     }
 
     pub(super) fn ids(&self) -> Vec<(String, CallId)> {
@@ -97,13 +116,12 @@ async fn serve_term(cluster: &Cluster, routes: &Router, term: u64) {
 }
 
 async fn accept(cluster: &Cluster, routes: &Router, message: Message) {
-    // NATS checks who may publish under the name of a node.
-    let node = message
-        .subject
-        .rsplit('.')
-        .next()
-        .unwrap_or_default()
-        .to_owned();
+    let node = message.subject.rsplit('.').next();
+    let node = node.unwrap_or_default().to_owned();
+    let signed = cluster.0.keys.has_signed(&node, &message);
+    if !signed {
+        cluster.0.held.warn_of(&node);
+    }
     let Some((head, body)) = wire::decode::<CallHead>(&message.payload) else {
         tracing::warn!(node, "a call of another hub cannot be read");
         return;
@@ -113,14 +131,14 @@ async fn accept(cluster: &Cluster, routes: &Router, message: Message) {
         (CallHead::Open(request), Some(reply)) => {
             let (own, routes, id) = (cluster.clone(), routes.clone(), request.id.clone());
             let work = async move {
-                answer(&own, routes, &request, body, reply).await;
+                answer(&own, routes, (&request, signed), body, reply).await;
             };
             start(cluster, (node, id), work);
         }
         (CallHead::Submit { id, command }, Some(reply)) => {
             let own = cluster.clone();
             start(cluster, (node, id), async move {
-                submit(&own, *command, reply).await;
+                submit(&own, *command, signed, reply).await;
             });
         }
         (CallHead::HandOver { id, node: heir }, Some(reply)) => {
@@ -154,9 +172,11 @@ fn start(
     table.insert(key, HeldCall { since, task });
 }
 
-/// Carries out a command of another hub's bridges.
-async fn submit(cluster: &Cluster, command: Command, reply: Subject) {
-    let outcome = if command.is_from_outside() {
+/// Carries out a command of another hub's bridges, which decide who speaks: only a hub that is known makes one.
+async fn submit(cluster: &Cluster, command: Command, signed: bool, reply: Subject) {
+    let outcome = if !signed {
+        Submitted::Later
+    } else if command.is_from_outside() {
         match cluster.0.hub.submit(command).await {
             Ok(done) => Submitted::Done {
                 ids: done.ids,
@@ -191,7 +211,7 @@ async fn cancel(cluster: &Cluster, key: (String, CallId)) {
 async fn answer(
     cluster: &Cluster,
     routes: Router,
-    request: &CallRequest,
+    (request, signed): (&CallRequest, bool),
     body: Bytes,
     reply: Subject,
 ) {
@@ -204,10 +224,14 @@ async fn answer(
     // The hub that took the request has checked its host; a server of MCP refuses a request without one.
     call.headers_mut()
         .insert(HOST, HeaderValue::from_static("localhost"));
-    call.extensions_mut().insert(Peer::Cluster {
-        dashboard: request.dashboard,
-        kind: request.caller,
-    });
+    let (dashboard, kind, lineage) = if signed {
+        (request.dashboard, request.caller, request.lineage.clone())
+    } else {
+        (false, CallerKind::Unknown, None)
+    };
+    call.extensions_mut()
+        .insert(Peer::Cluster { dashboard, kind });
+    call.extensions_mut().insert(Origin(lineage));
     let Ok(response) = routes.oneshot(call).await;
     let (parts, body) = response.into_parts();
     let body = to_bytes(body, MAX_MESSAGE - HEAD_ROOM).await;
@@ -222,6 +246,7 @@ async fn answer(
         status,
         headers: wire::to_pairs(&parts.headers),
         head: cluster.0.journal.head(),
+        unsigned: !signed,
     };
     let sent = cluster.0.client.publish(reply, wire::encode(&head, &body));
     if let Err(error) = sent.await {

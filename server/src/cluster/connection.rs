@@ -50,8 +50,8 @@ pub(super) async fn connect(
     if !settings.ca.as_os_str().is_empty() {
         options = options.add_root_certificates(settings.ca.clone());
     }
-    if !settings.creds.as_os_str().is_empty() {
-        options = with_credentials(options, &settings.creds)?;
+    if let Some(text) = credentials(&settings.creds).context("cluster.creds")? {
+        options = with_credentials(options, &text).context("cluster.creds")?;
     }
     options
         .connect(servers)
@@ -108,20 +108,30 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost" || address.is_ok_and(|it| it.is_loopback())
 }
 
-/// Adds the credentials in the file `path`: those of a user with a JWT, or the seed of an nkey.
-fn with_credentials(options: ConnectOptions, path: &Path) -> anyhow::Result<ConnectOptions> {
-    let Some(text) = read_private(path).context("cluster.creds")? else {
-        bail!("cluster.creds: there is no file {}", path.display());
-    };
-    if text.contains("BEGIN NATS USER JWT") {
-        return options.credentials(&text).context("cluster.creds");
+/// Reads the file of the credentials; `None` if the settings name none.
+pub(super) fn credentials(path: &Path) -> anyhow::Result<Option<String>> {
+    if path.as_os_str().is_empty() {
+        return Ok(None);
     }
-    let seed = text
-        .lines()
+    let Some(text) = read_private(path)? else {
+        bail!("there is no file {}", path.display());
+    };
+    Ok(Some(text))
+}
+
+/// Returns the seed of a user's nkey in the text of a file of credentials, with or without a JWT.
+pub(super) fn seed(text: &str) -> Option<&str> {
+    text.lines()
         .map(str::trim)
-        .find(|line| line.starts_with("SU"));
-    let seed =
-        seed.context("cluster.creds: the file has neither a user's JWT nor a user's seed")?;
+        .find(|line| line.starts_with("SU"))
+}
+
+/// Adds credentials: those of a user with a JWT, or the seed of an nkey.
+fn with_credentials(options: ConnectOptions, text: &str) -> anyhow::Result<ConnectOptions> {
+    if text.contains("BEGIN NATS USER JWT") {
+        return Ok(options.credentials(text)?);
+    }
+    let seed = seed(text).context("the file has neither a user's JWT nor a user's seed")?;
     Ok(options.nkey(seed.to_owned()))
 }
 

@@ -64,8 +64,10 @@ impl Drop for OpenCall<'_> {
         }
         let (client, subject) = (self.cluster.0.client.clone(), self.subject.clone());
         let cancel = wire::encode(&CallHead::Cancel(self.id.clone()), &[]);
+        let headers = self.cluster.0.keys.sign(&subject, "", &cancel);
         tokio::spawn(async move {
-            if let Err(error) = client.publish(subject, cancel).await {
+            let sent = client.publish_with_headers(subject, headers, cancel);
+            if let Err(error) = sent.await {
                 tracing::debug!(%error, "a call was not cancelled");
             }
         });
@@ -86,11 +88,8 @@ pub(super) async fn forward(cluster: &Cluster, request: &CallRequest, body: &Byt
         ..request.clone()
     });
     match send(cluster, id, wire::encode(&head, body)).await {
-        Sent::Reply(reply) => match response(&reply) {
-            Some((response, head)) => {
-                reached(cluster, head).await;
-                Forwarded::Answer(response)
-            }
+        Sent::Reply(reply) => match wire::decode::<ResponseHead>(&reply) {
+            Some((head, body)) => answered(cluster, &head, body).await,
             None => Forwarded::Lost,
         },
         Sent::Refused => Forwarded::Refused,
@@ -157,7 +156,9 @@ async fn send(cluster: &Cluster, id: CallId, message: Bytes) -> Sent {
         return Sent::Refused;
     };
     let mut call = OpenCall::new(cluster, id, subject.clone());
-    let sent = inner.client.publish_with_reply(subject, inbox, message);
+    let headers = inner.keys.sign(&subject, &inbox, &message);
+    let client = &inner.client;
+    let sent = client.publish_with_reply_and_headers(subject, inbox, headers, message);
     if sent.await.is_err() {
         return Sent::Refused;
     }
@@ -198,12 +199,15 @@ fn current_term(cluster: &Cluster) -> Option<Seq> {
     leader.ok().flatten().map(|(term, _)| term)
 }
 
-fn response(message: &Bytes) -> Option<(Response, Seq)> {
-    let (head, body) = wire::decode::<ResponseHead>(message)?;
-    let (status, headers) = head.parts()?;
+async fn answered(cluster: &Cluster, head: &ResponseHead, body: Bytes) -> Forwarded {
+    let Some((status, headers)) = head.parts() else {
+        return Forwarded::Lost;
+    };
+    cluster.0.unknown.store(head.unsigned, Ordering::Relaxed);
+    reached(cluster, head.head).await;
     let mut response = Response::new(Body::from(body));
     (*response.status_mut(), *response.headers_mut()) = (status, headers);
-    Some((response, head.head))
+    Forwarded::Answer(response)
 }
 
 /// Waits until this hub's log has reached `head`, so that the client reads here what it has just written.

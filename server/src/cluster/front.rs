@@ -124,6 +124,12 @@ fn rebuilt(parts: &Parts, body: &Bytes) -> Request {
 
 async fn request_head(cluster: &Cluster, parts: &Parts) -> Result<CallRequest, ApiError> {
     let caller = Caller::of(&parts.extensions);
+    let path = parts.uri.path();
+    let names_a_process = path.starts_with("/hooks/") || path.starts_with("/sessions/");
+    let lineage = match parts.method {
+        Method::POST | Method::PUT if names_a_process => caller.lineage().await,
+        _ => None,
+    };
     Ok(CallRequest {
         id: String::new(),
         method: parts.method.to_string(),
@@ -136,6 +142,7 @@ async fn request_head(cluster: &Cluster, parts: &Parts) -> Result<CallRequest, A
         dashboard: caller.is_dashboard(),
         // Only this machine can inspect the process.
         caller: caller.kind(&cluster.0.hub).await?,
+        lineage,
     })
 }
 

@@ -54,7 +54,9 @@ pub(super) async fn hand_over(
     begun.map_err(|reason| ApiError::new(Code::CannotLead, reason))?;
     let mut head = cluster.0.hub.log().subscribe();
     while start.elapsed() < PATIENCE {
-        if let Some((_, led)) = leader(&cluster)?.filter(|it| Some(it.0) > term) {
+        // This hub may still have to read an earlier takeover, by another hub.
+        let is_it = |(seq, led): &(Seq, Led)| Some(*seq) > term && led.node == node;
+        if let Some((_, led)) = leader(&cluster)?.filter(is_it) {
             return Ok(Json(Takeover {
                 active: led.node,
                 since: led.at,

@@ -3,16 +3,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
-use async_nats::Client;
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::jetstream::{Context, kv};
+use async_nats::{Client, connection::State};
 use bytes::Bytes;
 use hub_protocol::Epoch;
 use serde::{Deserialize, Serialize};
 
+use super::signature::Keys;
 use super::{connection, lease};
 use crate::config::state_dir::{CLUSTER_MARKER, StateDir, read_private};
 use crate::config::{ClusterSettings, Config};
@@ -29,6 +30,8 @@ const ATTEMPTS: u32 = 60;
 const PAUSE: Duration = Duration::from_millis(500);
 /// The time in which NATS must answer.
 const TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a start waits for a server that is connected and does not answer.
+const BUSY: Duration = Duration::from_secs(20);
 /// The key of the secret.
 const SECRET: &str = "secret";
 
@@ -39,6 +42,7 @@ pub(super) struct ClusterConnection {
     pub(super) settings: ClusterSettings,
     pub(super) node: String,
     pub(super) run: String,
+    pub(super) keys: Keys,
     pub(super) shared: Arc<SharedLog>,
 }
 
@@ -90,6 +94,7 @@ impl Membership {
 pub(super) async fn connect(settings: ClusterSettings) -> anyhow::Result<ClusterConnection> {
     let node = node_name(&settings)?;
     check_name("cluster.name", &settings.name)?;
+    let keys = Keys::load(&settings)?;
     let client = connection::connect(&settings, &node, connection::log).await?;
     let context = ContextBuilder::new()
         .timeout(TIMEOUT)
@@ -103,6 +108,7 @@ pub(super) async fn connect(settings: ClusterSettings) -> anyhow::Result<Cluster
         settings,
         node,
         run,
+        keys,
         shared: Arc::new(shared),
     })
 }
@@ -124,11 +130,19 @@ pub async fn join(config: &Config, dir: &StateDir) -> anyhow::Result<Joined> {
         membership
     };
     let Membership { epoch, secret, .. } = membership;
-    if let Err(error) = copy_anew(&connection, dir, epoch).await {
+    let began = Instant::now();
+    while let Err(error) = copy_anew(&connection, dir, epoch).await {
         match error.downcast_ref::<SharedLogError>() {
-            Some(fault) if !fault.is_lasting() => tracing::warn!(%error, "NATS was not asked"),
+            Some(fault) if !fault.is_lasting() => {}
             _ => return Err(error),
         }
+        // A busy server answers later; one that is not there may be away for days.
+        let is_there = connection.client.connection_state() == State::Connected;
+        if !is_there || began.elapsed() > BUSY {
+            tracing::warn!(%error, "NATS was not asked");
+            break;
+        }
+        tokio::time::sleep(PAUSE).await;
     }
     Ok(Joined {
         shared: Arc::clone(&connection.shared),

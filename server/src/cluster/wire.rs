@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::command::Command;
 use crate::http::peer::CallerKind;
+use crate::http::request::caller::Lineage;
 
 /// The id of a forwarded call, unique for its node.
 pub(super) type CallId = String;
@@ -36,6 +37,9 @@ pub(super) struct CallRequest {
     /// The caller, as the hub that took the request determined it.
     pub(super) dashboard: bool,
     pub(super) caller: CallerKind,
+    /// The process that made it and its ancestors, if they say whose session it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) lineage: Option<Lineage>,
 }
 
 /// The outcome of a command.
@@ -56,6 +60,9 @@ pub(super) struct ResponseHead {
     pub(super) headers: Vec<(String, String)>,
     /// The head of the active hub's log.
     pub(super) head: Seq,
+    /// Whether the call was not signed with the key by which the active hub knows its sender.
+    #[serde(default)]
+    pub(super) unsigned: bool,
 }
 
 /// Headers of one connection, and the credentials for one hub.

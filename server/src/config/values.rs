@@ -1,5 +1,6 @@
 //! The types of settings.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -38,6 +39,8 @@ pub struct WakeSettings {
     pub per_sender_per_minute: u32,
     /// Wakes in an hour, by all senders.
     pub per_hour: u32,
+    /// Seconds without a key after which the hub may paste into a tmux pane.
+    pub pane_quiet_seconds: u32,
 }
 
 /// Limits of the log's age and size.
@@ -78,6 +81,8 @@ pub struct ClusterSettings {
     pub replicas: Positive,
     /// Whether this hub may become the active one.
     pub lead: bool,
+    /// The public nkeys of the hubs, by name: whose word about a caller counts.
+    pub nodes: BTreeMap<String, String>,
 }
 
 /// Settings of the hub's own logs.
@@ -131,6 +136,13 @@ impl Limits {
     /// Time that open requests get to finish at shutdown.
     pub fn shutdown_timeout(&self) -> Duration {
         seconds(self.shutdown_seconds)
+    }
+}
+
+impl WakeSettings {
+    /// Time without a key after which the hub may paste into a tmux pane.
+    pub fn pane_quiet(&self) -> Duration {
+        Duration::from_secs(self.pane_quiet_seconds.into())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use hub_protocol::{
-    InboxName, Place, Preferences, ProjectName, QuestionState, Seq, SessionInfo, Way,
+    InboxName, Place, Preferences, ProjectName, QuestionState, Quoted, Seq, SessionInfo, Way,
 };
 use serde::{Deserialize, Serialize};
 
@@ -103,7 +103,7 @@ pub enum Command {
         /// An id of the session.
         session: InboxName,
         /// The session's properties, as far as they are known.
-        info: SessionInfo,
+        info: Box<SessionInfo>,
     },
     /// End a session.
     End {
@@ -322,6 +322,30 @@ pub enum Refusal {
         /// The most listeners of the hub.
         cap: usize,
     },
+    /// A cap on open questions is reached.
+    #[error("the hub has {cap} open questions already")]
+    TooManyQuestions {
+        /// The most open questions of the hub.
+        cap: usize,
+    },
+    /// A cap on live sessions is reached.
+    #[error("the hub has {cap} live sessions already")]
+    TooManySessions {
+        /// The most live sessions of the hub.
+        cap: usize,
+    },
+    /// A cap on the registrations of all sessions is reached.
+    #[error("the registrations of the live sessions have {cap} bytes already")]
+    SessionsTooLarge {
+        /// The most bytes of all registrations.
+        cap: usize,
+    },
+    /// A session's registration would be too large, with what is known of it already.
+    #[error("a session's registration has at most {cap} bytes of JSON in all")]
+    SessionTooLarge {
+        /// The most bytes of one registration.
+        cap: usize,
+    },
     /// The question has already reached its final state.
     #[error("question {id} is {} already", state_name(*state))]
     QuestionSettled {
@@ -332,7 +356,8 @@ pub enum Refusal {
     },
     /// The agent shows this question in its own dialog, which answers from the hub cannot reach.
     #[error(
-        "{name} shows this in a dialog of its own: answer it there ({})",
+        "{} shows this in a dialog of its own: answer it there ({})",
+        Quoted(name),
         place_of(place)
     )]
     InTerminal {
@@ -365,11 +390,12 @@ pub enum Refusal {
     ExpiredAlready,
 }
 
-/// Formats a place for people: `host mill, /src/hub, tmux pane %7`.
+/// Formats a place: `host "mill", "/src/hub", tmux pane "%7"`. The session reported it, and agents read it.
 fn place_of(place: &Place) -> String {
-    let host = place.host.as_ref().map(|it| format!("host {it}"));
-    let pane = place.pane.as_ref().map(|it| format!("tmux pane {it}"));
-    let known = [host, place.cwd.clone(), pane];
+    let quoted = |it: &Option<String>| it.as_deref().map(|it| Quoted(it).to_string());
+    let host = quoted(&place.host).map(|it| format!("host {it}"));
+    let pane = quoted(&place.pane).map(|it| format!("tmux pane {it}"));
+    let known = [host, quoted(&place.cwd), pane];
     match known.into_iter().flatten().collect::<Vec<_>>() {
         parts if parts.is_empty() => "the hub does not know where it runs".into(),
         parts => parts.join(", "),

@@ -58,6 +58,7 @@ impl Draft {
             hops: 0,
             received: None,
             muted_by: None,
+            evidence: None,
         };
         Self {
             body,

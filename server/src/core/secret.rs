@@ -106,6 +106,19 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// The 256 bits of 64 lower-case hexadecimal digits.
+pub(crate) fn unhex(text: &str) -> Option<[u8; 32]> {
+    let is_digit = |it: &u8| matches!(it, b'0'..=b'9' | b'a'..=b'f');
+    let mut bits = [0u8; 32];
+    if text.len() != 64 || !text.as_bytes().iter().all(is_digit) {
+        return None;
+    }
+    for (bit, pair) in bits.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *bit = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bits)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

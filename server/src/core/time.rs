@@ -27,6 +27,7 @@ impl Now {
 pub fn boot_millis() -> i64 {
     #[cfg(target_os = "linux")]
     let clock = rustix::time::ClockId::Boottime;
+    // On macOS this clock runs while the machine sleeps.
     #[cfg(not(target_os = "linux"))]
     let clock = rustix::time::ClockId::Monotonic;
     let time = rustix::time::clock_gettime(clock);

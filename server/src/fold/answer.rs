@@ -220,7 +220,8 @@ impl State {
         }
         // The agent takes the answer to its dialog for the person's own words.
         let is_dialog = question.key.as_deref().is_some_and(is_held_key);
-        if (question.kind == Kind::Approval || is_dialog) && !draft.may_approve {
+        let is_for_person = question.kind == Kind::Approval || is_dialog || question.is_of_hub();
+        if is_for_person && !draft.may_approve {
             return Err(Refusal::NotAllowed(
                 "this is answered by a person: on the dashboard, or with hubctl answer over the hub's socket in a terminal that no agent started",
             ));

@@ -61,7 +61,8 @@ impl State {
             return Ok(Vec::new());
         }
         if begins && !ends {
-            transaction.also(self.set_session(place, &hook.info, alias.as_ref(), true, now));
+            let set = self.set_session(place, &hook.info, alias.as_ref(), true, now);
+            transaction.also(self.with_room(set, now)?);
         }
         // A held request is not yet proof that the model continued, so it proves no delivery; neither does a file. But the
         // next dialog proves that the one before it was answered.

@@ -74,6 +74,8 @@ impl Transaction<'_> {
         if it.expires_at <= self.now {
             return Err(Refusal::ExpiredAlready);
         }
+        let questions = &self.state.questions;
+        questions.demand_room(it.kind, it.key.as_deref())?;
         let from = self.state.resolve(&it.project, &it.from).clone();
         let id = self.next_id();
         if it.kind == Kind::Answer {

@@ -7,11 +7,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::State;
 use super::deadlines::Deadlines;
-use super::dialog::{is_dialog, is_held_key};
+use super::dialog::{is_dialog, is_dialog_key, is_held_key};
 use super::status::settled;
 use super::transaction::Transaction;
 use crate::core::command::Refusal;
 use crate::core::record::{QuestionClaimed, QuestionSettled, Record, Route, SettleReason};
+
+/// The most open questions. Those of hooks are not counted: each agent has one dialog at a time.
+const MAX_OPEN: usize = 1_000;
 
 /// A question without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +66,30 @@ impl Progress {
 }
 
 impl Question {
+    /// Whether only a person answers it: an approval, a dialog of an agent, or a question of the hub itself.
+    pub fn is_for_person(&self) -> bool {
+        self.kind == Kind::Approval || is_dialog(self) || self.is_of_hub()
+    }
+
+    /// Whether the hub asks it.
+    pub fn is_of_hub(&self) -> bool {
+        self.from.as_str() == InboxName::HUB
+    }
+
+    /// Whether nobody but a person takes it back: a question of the hub, or what an agent's hook holds or shows in a dialog.
+    pub fn is_kept_for_person(&self) -> bool {
+        let is_it = |key: &str| is_held_key(key) || is_dialog_key(key);
+        self.is_of_hub() || self.key.as_deref().is_some_and(is_it)
+    }
+
+    /// Refuses those who take what only a person decides from the person's sight.
+    fn demand_person(&self, by: &InboxName, may_anyway: bool) -> Result<(), Refusal> {
+        if self.is_for_person() && by.as_str() != InboxName::PERSON && !may_anyway {
+            return Err(Refusal::NotAllowed("this is settled by a person"));
+        }
+        Ok(())
+    }
+
     /// Returns the answer, if a held hook delivers it.
     fn answer_by_hook(&self) -> Option<Seq> {
         let by_hook = self.key.as_deref().is_some_and(is_held_key);
@@ -106,6 +133,17 @@ impl QuestionTable {
 
     pub(super) fn next_deadline(&self) -> Option<Timestamp> {
         self.open.next()
+    }
+
+    /// Refuses one more open question if there are very many.
+    pub(super) fn demand_room(&self, kind: Kind, key: Option<&str>) -> Result<(), Refusal> {
+        let asks = matches!(kind, Kind::Question | Kind::Approval);
+        let by_hook = key.is_some_and(|key| is_held_key(key) || is_dialog_key(key));
+        let counted = || self.open().filter(|(_, it)| !is_dialog(it)).count();
+        if asks && !by_hook && self.open.len() >= MAX_OPEN && counted() >= MAX_OPEN {
+            return Err(Refusal::TooManyQuestions { cap: MAX_OPEN });
+        }
+        Ok(())
     }
 
     /// Adds the question that a notification asks, if it asks one.
@@ -263,6 +301,7 @@ impl State {
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
         let question = self.open_question(id)?;
+        question.demand_person(by, false)?;
         let by = self.resolve(&question.project, by);
         if question.from == *by {
             return Err(Refusal::NotAllowed("nobody claims their own question"));
@@ -284,7 +323,10 @@ impl State {
         by: &InboxName,
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
-        self.open_question(id)?;
+        let question = self.open_question(id)?;
+        let is_asker = question.from == *self.resolve(&question.project, by);
+        let is_asker = is_asker && !question.is_kept_for_person();
+        question.demand_person(by, is_asker)?;
         Ok(self.settle_question(id, QuestionState::Withdrawn, Some(by.as_str()), None, now))
     }
 

@@ -3,12 +3,15 @@
 use hub_protocol::{InboxName, ProjectName, Seq, SessionInfo, SessionState, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::session_room::size_of;
 use crate::core::record::{SessionSet, Turn, TurnCause};
 
 /// How long a stop with background work, or a failed model, may last before it is reported, in milliseconds.
 pub(super) const PATIENCE_MS: i64 = 10 * 60 * 1000;
 /// How long after its end a session's inbox is closed, in milliseconds.
 const INBOX_KEPT_MS: i64 = 24 * 3600 * 1000;
+/// The most ids, and the most short names from before, that mean one session; the oldest no longer does then.
+const MAX_NAMES: usize = 64;
 
 /// A session, as recorded in the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +71,9 @@ pub struct Registered {
     /// The short name that it had until another session took it after this one's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former: Option<String>,
+    /// The bytes of `info` as JSON.
+    #[serde(skip)]
+    size: usize,
 }
 
 /// The state of a session's turn, as its hooks report it.
@@ -101,6 +107,11 @@ impl Registered {
     /// Returns the names that mean the session besides its first id and its short name.
     pub fn other_names(&self) -> impl Iterator<Item = &InboxName> {
         self.aliases.iter().chain(&self.old_names)
+    }
+
+    /// Notes the size of the properties after they changed.
+    pub(super) fn measure(&mut self) {
+        self.size = size_of(&self.info);
     }
 
     /// Keeps the short name that `record` replaces.
@@ -214,7 +225,13 @@ impl Session {
         }
     }
 
-    pub(super) fn set(&mut self, seq: Seq, record: &SessionSet) {
+    /// Returns the bytes of the session's properties as JSON.
+    pub(super) fn size(&self) -> usize {
+        self.registered.as_ref().map_or(0, |it| it.size)
+    }
+
+    /// Applies new properties. Returns the names that no longer mean the session.
+    pub(super) fn set(&mut self, seq: Seq, record: &SessionSet) -> Vec<InboxName> {
         let it = self.registered.get_or_insert_with(|| Registered {
             seq,
             since: record.at,
@@ -222,11 +239,16 @@ impl Session {
         });
         it.keep_old_name(record);
         merge(&mut it.info, &record.info);
+        it.measure();
         it.hooks |= record.hooks;
         if let Some(alias) = &record.alias
             && !it.aliases.contains(alias)
         {
             it.aliases.push(alias.clone());
+        }
+        let mut dropped = Vec::new();
+        for names in [&mut it.aliases, &mut it.old_names] {
+            dropped.extend(names.drain(..names.len().saturating_sub(MAX_NAMES)));
         }
         if self.ended_at.take().is_some() {
             it.since = record.at;
@@ -235,6 +257,7 @@ impl Session {
         if self.ts == Timestamp::default() {
             self.ts = record.at;
         }
+        dropped
     }
 
     pub(super) fn note_turn(&mut self, seq: Seq, turn: &Turn, evidence: &str, at: Timestamp) {
@@ -325,7 +348,7 @@ macro_rules! with_info_fields {
 }
 
 /// Copies the fields that `new` contains.
-fn merge(known: &mut SessionInfo, new: &SessionInfo) {
+pub(super) fn merge(known: &mut SessionInfo, new: &SessionInfo) {
     macro_rules! copy {
         ($($field:ident),*) => { $( if new.$field.is_some() { known.$field.clone_from(&new.$field); } )* };
     }

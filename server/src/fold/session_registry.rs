@@ -119,10 +119,12 @@ impl State {
         session: &InboxName,
         info: &SessionInfo,
         now: Timestamp,
-    ) -> Vec<Record> {
+    ) -> Result<Vec<Record>, Refusal> {
         let key = self.resolve(project, session);
-        let set = self.set_session((project, key), info, None, false, now);
-        set.into_iter().collect()
+        self.with_room(
+            self.set_session((project, key), info, None, false, now),
+            now,
+        )
     }
 
     /// Returns the record of a session's new properties, or `None` if nothing changed.
@@ -158,7 +160,7 @@ impl State {
             Record::SessionSet(SessionSet {
                 project: project.clone(),
                 session: key.clone(),
-                info,
+                info: info.into(),
                 alias: alias.cloned(),
                 hooks,
                 at,

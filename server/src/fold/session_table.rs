@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::ByProject;
 use super::deadlines::Deadlines;
-use super::session::{Session, SessionDue, SessionKey};
+use super::session::{Registered, Session, SessionDue, SessionKey};
 use crate::core::record::SessionSet;
 
 /// The most sessions that are remembered; the one that was silent for longest is forgotten first.
@@ -134,6 +134,12 @@ impl SessionTable {
         found.max().map(|(_, project)| project)
     }
 
+    /// Returns the sessions, those first that were silent for longest.
+    pub(super) fn silent_for_longest(&self) -> impl Iterator<Item = (&SessionKey, &Session)> {
+        let keys = self.order.values().flatten();
+        keys.filter_map(|key| Some((key, self.get(&key.0, &key.1)?)))
+    }
+
     /// Returns the live session of this process.
     pub(super) fn with_process(&self, process: &Process) -> Option<SessionKey> {
         let same = |session: &Session| {
@@ -183,7 +189,7 @@ impl SessionTable {
         let holds = |of: &InboxName| {
             of.as_str() == name || self.get(project, of).is_some_and(Session::is_alive)
         };
-        let reserved = name.parse().is_ok_and(|it: InboxName| it.is_reserved());
+        let reserved = hub_protocol::looks_reserved(name);
         reserved || other.is_some_and(holds)
     }
 
@@ -214,9 +220,15 @@ impl SessionTable {
 
     /// Applies a session's new properties.
     pub(super) fn set(&mut self, seq: Seq, record: &SessionSet) {
-        let set = |session: &mut Session| session.set(seq, record);
+        let mut dropped = Vec::new();
+        let set = |session: &mut Session| dropped = session.set(seq, record);
         self.take_names(record);
         self.change(&record.project, &record.session, seq, set);
+        if let Some(names) = self.names.get_mut(&record.project) {
+            for name in dropped {
+                names.remove(name.as_str());
+            }
+        }
         self.index_names(&record.project, &record.session);
     }
 
@@ -240,6 +252,7 @@ impl SessionTable {
                 it.aliases.retain(|alias| alias.as_str() != name);
                 it.old_names.retain(|old| old.as_str() != name);
                 it.former = it.info.name.take_if(|it| it == name).or(it.former.take());
+                it.measure();
             }
         }
     }
@@ -396,7 +409,10 @@ impl<'de> Deserialize<'de> for SessionTable {
         for (project, known) in projects {
             for (key, session) in known {
                 let touched = session.touched.max(session.seq);
-                sessions.change(&project, &key, touched, |it| *it = session);
+                sessions.change(&project, &key, touched, |it| {
+                    *it = session;
+                    it.registered.iter_mut().for_each(Registered::measure);
+                });
                 sessions.index_names(&project, &key);
             }
         }

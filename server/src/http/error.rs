@@ -92,7 +92,11 @@ impl IntoResponse for ApiError {
             Code::Unauthorized | Code::BadCode => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
-            Code::Busy | Code::NoActiveHub | Code::NotReady | Code::TooManyConnections => {
+            Code::Busy
+            | Code::Overloaded
+            | Code::NoActiveHub
+            | Code::NotReady
+            | Code::TooManyConnections => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
             }
             _ => {}
@@ -107,11 +111,16 @@ impl From<Refusal> for ApiError {
             Refusal::KeyReused => Code::KeyReused,
             Refusal::TooManyInboxes { .. } => Code::TooManyInboxes,
             Refusal::TooManyListeners { .. } => Code::TooManyListeners,
+            Refusal::TooManyQuestions { .. } => Code::TooManyQuestions,
+            Refusal::TooManySessions { .. } | Refusal::SessionsTooLarge { .. } => {
+                Code::TooManySessions
+            }
             Refusal::UnknownInbox { .. } => Code::UnknownInbox,
             Refusal::UnknownId(_) => Code::UnknownNotification,
             Refusal::NoSuchQuestion => Code::NoSuchQuestion,
             Refusal::Elsewhere(_)
             | Refusal::ExpiredAlready
+            | Refusal::SessionTooLarge { .. }
             | Refusal::OwnListener
             | Refusal::UnusableAnswer { .. } => Code::Invalid,
             Refusal::UnknownSession { .. } => Code::UnknownSession,

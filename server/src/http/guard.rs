@@ -14,6 +14,7 @@ use axum::http::header::{
     ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderName, ORIGIN,
     X_CONTENT_TYPE_OPTIONS,
 };
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, Uri};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
@@ -70,7 +71,8 @@ impl Guarded {
             Ok(None) => respond(self.routes, request).await,
             Ok(Some(session)) => {
                 request.extensions_mut().insert(session.clone());
-                let response = respond(self.routes, request);
+                // Boxed, because every other request would have to be as large as two of these.
+                let response = Box::pin(respond(self.routes, request));
                 match session.removed().run_until_cancelled(response).await {
                     Some(response) => end_with(&session, response),
                     None => session_over().into_response(),
@@ -141,8 +143,10 @@ impl Guard {
                 "exactly one Host header is needed",
             ));
         };
-        let authority = uri.authority().map_or(host, |authority| authority.as_str());
-        if self.is_ours(host, port) && self.is_ours(authority, port) {
+        let mut names = [host]
+            .into_iter()
+            .chain(uri.authority().map(Authority::as_str));
+        if names.all(|name| self.is_ours(name, port)) {
             Ok(host)
         } else {
             // The detail tells a person whose forwarded port differs what to do.
@@ -154,11 +158,15 @@ impl Guard {
     }
 
     fn is_ours(&self, host: &str, port: u16) -> bool {
-        let is = |name: &str| name.eq_ignore_ascii_case(host);
-        let loopback = ["127.0.0.1", "localhost", "[::1]"];
-        let mut loopback = loopback.into_iter();
-        loopback.any(|name| is(&format!("{name}:{port}")) || (port == 80 && is(name)))
-            || self.allowed_hosts.iter().any(|name| is(name))
+        let name = match host.rsplit_once(':') {
+            Some((name, digits)) if is_decimal(digits, port) => name,
+            _ if port == 80 => host,
+            _ => "",
+        };
+        let is_it = |known: &str, name: &str| known.eq_ignore_ascii_case(name);
+        let mut loopback = ["127.0.0.1", "localhost", "[::1]"].into_iter();
+        loopback.any(|known| is_it(known, name))
+            || self.allowed_hosts.iter().any(|known| is_it(known, host))
     }
 
     /// Accepts the hub's token, or the token of a dashboard session, which it returns.
@@ -173,12 +181,17 @@ impl Guard {
         if self.token.matches(token.as_bytes()) {
             return Ok(None);
         }
-        match self.devices.verify(token, &self.token, Now::read()) {
+        match self.devices.verify(token, Now::read()) {
             Ok(session) => Ok(Some(session)),
             Err(SessionTokenError::Forged) => Err(Code::Unauthorized.into()),
             Err(SessionTokenError::Over) => Err(session_over()),
         }
     }
+}
+
+/// Whether `digits` is `number` as Rust prints it.
+fn is_decimal(digits: &str, number: u16) -> bool {
+    digits.parse() == Ok(number) && !digits.starts_with(['0', '+'])
 }
 
 async fn respond(routes: CatchPanic<Router, Panicked>, request: Request) -> Response {

@@ -51,7 +51,7 @@ pub enum BindError {
         holder: String,
     },
     /// Binding the TCP address failed.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}")]
     Tcp {
         /// The requested address.
         address: SocketAddr,
@@ -59,7 +59,7 @@ pub enum BindError {
         source: io::Error,
     },
     /// Binding the Unix socket failed.
-    #[error("cannot listen on {}: {source}", path.display())]
+    #[error("cannot listen on {}", path.display())]
     Unix {
         /// The socket's path.
         path: PathBuf,

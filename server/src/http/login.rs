@@ -12,7 +12,7 @@ use crate::core::secret::{Token, hex};
 mod devices;
 
 pub(crate) use devices::name_of;
-pub use devices::{DashboardSession, Devices, SESSION_LIFE, SessionTokenError};
+pub use devices::{DashboardSession, Devices, OpenedSession, SESSION_LIFE, SessionTokenError};
 
 /// How long a code is valid.
 pub const CODE_LIFE: Duration = Duration::from_secs(30);
@@ -25,7 +25,7 @@ const CODE_BYTES: usize = 16;
 /// The state of the sign-in handlers.
 #[derive(Clone)]
 pub struct LoginState {
-    /// The hub's token, which signs sessions.
+    /// The hub's token, which it proves to clients.
     pub(crate) token: Token,
     /// The hub's port.
     pub(crate) port: u16,

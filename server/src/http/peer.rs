@@ -38,10 +38,8 @@ pub(crate) enum CallerKind {
     /// A dashboard session, or a process that no agent started.
     Person,
     /// A process that an agent's own process started, such as an MCP server. The commands of a model run in a shell.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     AgentsChild,
     /// An agent, or a process that an agent started.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     Agent,
     /// A holder of the token over TCP, or a process that cannot be inspected.
     Unknown,

@@ -33,6 +33,7 @@ mod phase;
 mod preferences;
 mod probes;
 mod questions;
+mod refused;
 mod rules;
 mod seen;
 mod sessions;
@@ -57,6 +58,7 @@ pub fn router(hub: Hub, login: LoginState, state_dir: &Path, describe: Describe)
         describe: Arc::from(describe),
     };
     let mcp = mcp::McpState::new(&hub);
+    let hub_of_login = hub.clone();
     routes_of_the_hub()
         .with_state(hub)
         .route("/mcp", post(mcp::mcp).with_state(mcp))
@@ -66,6 +68,7 @@ pub fn router(hub: Hub, login: LoginState, state_dir: &Path, describe: Describe)
         )
         .route("/hub", get(about::about).with_state(about))
         .route("/hello", get(hello::hello).with_state(login.clone()))
+        .merge(routes_of_persons().with_state((hub_of_login, login.clone())))
         .merge(routes_of_sign_in().with_state(login))
 }
 
@@ -79,10 +82,16 @@ pub fn outside_a_cluster(routes: Router) -> Router {
 fn routes_of_sign_in() -> Router<LoginState> {
     Router::new()
         .route("/login", post(login::login))
-        .route("/login/code", post(login::code))
         .route("/login/challenge", post(login::challenge))
         .route("/login/resume", post(login::resume))
         .route("/login/devices", get(login::devices))
+}
+
+/// The routes of sign-in that look at who calls.
+#[rustfmt::skip]
+fn routes_of_persons() -> Router<(Hub, LoginState)> {
+    Router::new()
+        .route("/login/code", post(login::code))
         .route("/login/devices/{id}", delete(login::remove))
 }
 

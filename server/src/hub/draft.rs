@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use hub_protocol::{
-    InboxName, Kind, MAX_ITEM_BYTES, Notification, Post, ProjectName, Seq, Timestamp,
+    Evidence, InboxName, Kind, MAX_ITEM_BYTES, Notification, Post, ProjectName, Seq, Timestamp,
 };
 
 use crate::core::notification::{Draft, HEAD, is_longer, kind_of, tail_of};
@@ -18,8 +18,6 @@ const QUESTION_TTL_MS: i64 = 30 * DAY_MS;
 /// The longest time to live; the log's retention drops notifications earlier in any case.
 const MAX_TTL_MS: i64 = 366 * DAY_MS;
 const DAY_MS: i64 = 24 * 3600 * 1000;
-/// The most that a sender's clock may be ahead of the hub's clock.
-const MAX_AHEAD_MS: i64 = DAY_MS;
 /// A sender's timestamp that differs by less than this counts as the time of receipt.
 const SAME_TIME_MS: i64 = 1000;
 /// A notification that was spooled for longer than this is stored without waking anyone.
@@ -28,6 +26,8 @@ const MAX_TITLE: usize = 512;
 /// The most bytes of a question's text in the title of its answer.
 const MAX_QUESTION: usize = 200;
 const MAX_KEY: usize = 256;
+/// The beginning of the keys that only hooks give.
+const HOOK_KEYS: &str = "hook:";
 const MAX_OPTIONS: usize = 32;
 const MAX_OPTION: usize = 256;
 
@@ -51,6 +51,7 @@ pub struct Context<'a> {
     log: &'a Log,
     may_approve: bool,
     spooled: bool,
+    evidence: Option<Evidence>,
 }
 
 impl<'a> Context<'a> {
@@ -61,7 +62,15 @@ impl<'a> Context<'a> {
             log: hub.log(),
             may_approve: hub.rules().agents_may_approve,
             spooled: false,
+            evidence: None,
         }
+    }
+
+    /// Sets what the hub observed of the one who posts it; its answers carry it.
+    #[must_use]
+    pub fn observed(mut self, evidence: Evidence) -> Self {
+        self.evidence = Some(evidence).filter(|it| !it.is_empty());
+        self
     }
 
     /// Sets whether a person posted it; a person may approve what agents ask for.
@@ -87,6 +96,12 @@ pub fn place_answers(hub: &Hub, mut posts: Vec<Post>) -> Result<Vec<Post>, Rejec
     }
     hub.read(|state, _| state.place_answers(&mut posts))?;
     Ok(posts)
+}
+
+/// Removes the person as the sender of a post that was kept in a file: a file does not prove which process wrote it. Its
+/// sender is `unknown` then.
+pub fn without_person(post: &mut Post) {
+    post.from.take_if(|from| from.as_str() == InboxName::PERSON);
 }
 
 /// Checks a post and completes it. Fails if a field is invalid or the result is too large.
@@ -123,6 +138,7 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
         hops: replied.hops,
         received: (late.abs() > SAME_TIME_MS).then_some(context.now),
         muted_by: None,
+        evidence: context.evidence.clone().filter(|_| kind == Kind::Answer),
     };
     let tail = tail(&notification).or_else(|error| {
         // An answer that would be too large with the question as its title is stored without the title.
@@ -170,18 +186,26 @@ fn check(post: &Post) -> Result<(), InvalidPost> {
             "options are at most {MAX_OPTIONS} texts of 1 to {MAX_OPTION} characters"
         )));
     }
-    if post
-        .from
-        .as_ref()
-        .is_some_and(|from| from.as_str() == InboxName::ALL)
-    {
-        return field("'all' is a target, not a sender");
+    if let Some(from) = post.from.as_ref().filter(|it| it.imitates_reserved()) {
+        return Err(InvalidPost::Field(format!(
+            "'{from}' looks like a reserved name: give another one"
+        )));
     }
-    Ok(())
+    match post.from.as_ref().map(InboxName::as_str) {
+        Some(InboxName::ALL) => field("'all' is a target, not a sender"),
+        Some(InboxName::HUB) => field("only the hub itself speaks as 'hub': give another name"),
+        _ => Ok(()),
+    }
 }
 
-/// Checks that a collapse key has a valid length.
+/// Checks that a collapse key has a valid length, and that it is none of those by which the hub knows what the hooks of
+/// agents asked: with one of those, anyone could replace or withdraw a question of an agent.
 pub fn check_key(key: &str) -> Result<(), InvalidPost> {
+    if key.trim_start().starts_with(HOOK_KEYS) {
+        return Err(InvalidPost::Field(format!(
+            "keys that begin with {HOOK_KEYS} belong to the hooks of agents"
+        )));
+    }
     if key.trim().is_empty() || is_longer(key, MAX_KEY) {
         return Err(InvalidPost::Field(format!(
             "key has 1 to {MAX_KEY} characters"
@@ -192,7 +216,7 @@ pub fn check_key(key: &str) -> Result<(), InvalidPost> {
 
 fn said_at(post: &Post, now: Timestamp) -> Result<Timestamp, InvalidPost> {
     let ts = post.ts.unwrap_or(now);
-    if ts > now.plus_millis(MAX_AHEAD_MS) {
+    if ts > now.plus_millis(Timestamp::MAX_AHEAD_MS) {
         return Err(InvalidPost::Field(format!("ts {ts} lies in the future")));
     }
     Ok(ts)

@@ -12,6 +12,8 @@ use crate::fold::{received, subject};
 const MAX_LISTED: usize = 1000;
 /// The most bytes of a text.
 const MAX_TEXT: usize = 200;
+/// The most cooldowns that are kept, one for each rule and sender on which it fired.
+const MAX_QUIET: usize = 100_000;
 
 /// The firings of a dry run.
 #[derive(Debug)]
@@ -48,28 +50,35 @@ impl DryRun {
         self.from.plus_millis(-longest.unwrap_or(0))
     }
 
-    /// Fires the rules on a notification.
-    pub fn take(&mut self, seq: Seq, record: &Record) {
+    /// Fires the rules on a notification. Returns `false` if the test cannot go on: `is_over` says so before a rule is
+    /// matched, or too many cooldowns would have to be kept.
+    pub fn take(&mut self, seq: Seq, record: &Record, is_over: impl Fn() -> bool) -> bool {
         let Record::Notified(Notified { route, json }) = record else {
-            return;
+            return true;
         };
         if !self.rules.iter().any(|rule| rule.may_match(route.kind)) {
-            return;
+            return true;
         }
         let Ok(body) = serde_json::from_slice::<Notification>(json) else {
-            return;
+            return true;
         };
         let is_made = body
             .data
             .as_ref()
             .is_some_and(|data| data["rule"].is_string());
         if is_made && body.from.as_str() == "hub" {
-            return;
+            return true;
         }
         let at = received(&body);
         let subject = subject(&route.project, &route.from, &body);
         let mut found = Vec::new();
-        for rule in self.rules.iter().filter(|rule| rule.matches(&subject)) {
+        for rule in self.rules.iter() {
+            if is_over() || self.quiet.len() >= MAX_QUIET {
+                return false;
+            }
+            if !rule.matches(&subject) {
+                continue;
+            }
             let key = (rule.name.clone(), route.project.clone(), route.from.clone());
             let is_quiet = self.quiet.get(&key).is_some_and(|until| *until > at);
             let actions = rule.due(is_quiet);
@@ -88,6 +97,7 @@ impl DryRun {
         for it in found {
             self.note(it);
         }
+        true
     }
 
     /// Fires a rule on a session that stayed in a phase.

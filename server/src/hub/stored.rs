@@ -71,6 +71,7 @@ async fn json(
         hops: 0,
         received: None,
         muted_by: None,
+        evidence: None,
     };
     let json = serde_json::to_vec(&said).map_err(std::io::Error::other)?;
     Ok(json.into())

@@ -89,7 +89,7 @@ fn a_query_reads_what_is_durable_and_does_not_wait_for_a_commit() {
     let register = Command::Register {
         project: ProjectName::default(),
         session: "w1".parse().unwrap(),
-        info: SessionInfo::default(),
+        info: Box::default(),
     };
     let registered = std::thread::spawn(move || own.submit_blocking(register));
     has_begun.recv().unwrap();

@@ -131,11 +131,11 @@ impl Writer {
                 // Dropping the reply refuses the request.
                 Ask::Wait { .. } | Ask::Take { .. } if self.stands_by() => {}
                 Ask::Wait { spec, reply } => {
-                    let spec = self.resolved(spec);
+                    let spec = self.resolved(*spec);
                     self.waiters.write().arm(&self.state, spec, reply, now);
                 }
                 Ask::Take { spec, reply } => {
-                    let spec = self.resolved(spec);
+                    let spec = self.resolved(*spec);
                     let _ = reply.send(self.waiters.write().take_aside(&self.state, &spec, now));
                 }
                 Ask::GiveBack { claim, done } => {
@@ -189,9 +189,9 @@ impl Writer {
         match self.commit(&events) {
             Ok(()) => {
                 self.log.publish(&events);
-                for command in decided {
-                    self.conclude(command, &events, now);
-                }
+                let conclude = |command| self.conclude(command, &events, now);
+                // Freed after the last answer, because the next publisher would wait for it.
+                drop(decided.into_iter().map(conclude).collect::<Vec<Command>>());
                 Ok(())
             }
             Err(JournalError::Full) => {
@@ -267,8 +267,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Wakes the waiters that a durable command concerns, and answers the command.
-    fn conclude(&mut self, command: Decided, events: &[Arc<Event>], now: Now) {
+    /// Wakes the waiters that a durable command concerns, and answers the command, which it returns.
+    fn conclude(&mut self, command: Decided, events: &[Arc<Event>], now: Now) -> Command {
         let mut verdict = command.verdict;
         if let Ok(done) = &mut verdict {
             let records = events[command.events]
@@ -286,6 +286,7 @@ impl Writer {
             self.waiters.write().tick(&self.state, now);
         }
         let _ = command.reply.send(verdict);
+        command.command
     }
 
     /// Holds the hook's request from the commit of its question on, so that every answer finds it held.

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use hub_protocol::{Device, Timestamp, one_line};
+
 use super::{bar, hash};
 use crate::config::state_dir::{StateDirError, stored_token};
 use crate::core::report::Report;
@@ -22,6 +24,7 @@ pub(super) fn doctor(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<(
     if files.root.exists() {
         permissions(&files, &mut report)?;
         token(&files, &mut report)?;
+        devices(&files, &mut report)?;
         space(&files, &mut report)?;
         if files.staged().exists() {
             report.problem(
@@ -64,6 +67,21 @@ fn permissions(files: &Files, report: &mut Report<impl Write>) -> io::Result<()>
     Ok(())
 }
 
+/// The browsers that are signed in: each may answer in the person's place.
+fn devices(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
+    let text = fs::read(files.root.join("devices.json")).unwrap_or_default();
+    let now = Timestamp::now();
+    let devices: Vec<Device> = serde_json::from_slice(&text).unwrap_or_default();
+    for it in devices.iter().filter(|it| it.expires_at > now) {
+        let (name, id) = (one_line(&it.name), one_line(&it.id));
+        report.fine(&format!(
+            "{name} signed in at {} (device {id})",
+            it.created_at
+        ))?;
+    }
+    Ok(())
+}
+
 fn token(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
     match stored_token(&files.root) {
         Ok(Some(_)) => report.fine("the token is private and whole"),
@@ -80,7 +98,7 @@ fn token(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
             &error.to_string(),
             "others may know it: remove it to make a new one",
         ),
-        Err(error) => report.problem(&error.to_string(), DISK),
+        Err(error) => report.problem(&format!("{:#}", anyhow::Error::from(error)), DISK),
     }
 }
 

@@ -1,16 +1,10 @@
-//! A session's process as `/proc` shows it: its ancestors, and the tmux server that it was started in.
-
-use std::fs::{self, File};
-use std::io::Read as _;
+//! A session's process as the system shows it: its ancestors, and the tmux server that it was started in.
 
 use hub_protocol::Process;
-
-use crate::core::stat::Stat;
+use hub_protocol::process::{Stat, boot_id, environment};
 
 /// Limit for the walk up the process tree; no process has this many ancestors.
 const MAX_DEPTH: usize = 1024;
-/// At most this many bytes of an environment are read.
-const MAX_ENVIRONMENT: u64 = 4 << 20;
 
 /// A session's process.
 pub(super) struct Located {
@@ -25,14 +19,15 @@ pub(super) struct Located {
 impl Located {
     /// `None` if the process has ended or cannot be inspected, or was not started in tmux.
     pub(super) fn find(process: &Process) -> Option<Self> {
-        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-        let is_other = |it: &String| it != boot.trim();
+        let boot = boot_id()?;
+        let is_other = |it: &String| *it != boot;
         if process.boot_id.as_ref().is_some_and(is_other) {
             return None;
         }
-        let socket = socket_in(&environment(process.pid)?)?;
+        let variables = environment(process.pid)?;
+        let socket = socket_in(&String::from_utf8_lossy(&variables))?;
         // The number may have been reused by another process; then these are not the session's variables.
-        let started = Stat::of(process.pid)?.started;
+        let started = Stat::of(process.pid)?.started?;
         (process.started == Some(started)).then_some(())?;
         let ancestors = ancestors(process.pid);
         Some(Self {
@@ -48,18 +43,12 @@ impl Located {
         let Some((own, first)) = Stat::of(self.pid).zip(Stat::of(first)) else {
             return false;
         };
-        let is_same = own.started == self.started;
-        let is_there = own.terminal != 0 && own.terminal == first.terminal;
-        is_same && is_there && i64::from(own.group) == own.foreground
+        let Some((terminal, pane)) = own.terminal.zip(first.terminal) else {
+            return false;
+        };
+        let is_same = own.started == Some(self.started);
+        is_same && terminal.device == pane.device && terminal.foreground == Some(own.group)
     }
-}
-
-fn environment(pid: u32) -> Option<String> {
-    let mut variables = Vec::new();
-    let file = File::open(format!("/proc/{pid}/environ")).ok()?;
-    let read = file.take(MAX_ENVIRONMENT).read_to_end(&mut variables);
-    read.ok()?;
-    Some(String::from_utf8_lossy(&variables).into_owned())
 }
 
 /// The path in `TMUX`, before the numbers of the server and of its session.

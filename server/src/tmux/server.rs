@@ -48,8 +48,7 @@ impl Tmux {
     pub(super) async fn ask<T: FromStr>(&self, command: &[&str]) -> Result<T, Unreachable> {
         let answer = self.run(command).await?;
         let line = answer.lines().next().unwrap_or_default();
-        line.parse()
-            .map_err(|_| Unreachable::new("tmux gave an answer that the hub does not understand"))
+        line.parse().map_err(|_| Unreachable::not_understood())
     }
 
     /// Makes a pane the active one of its session, and of the client that the person used last, unless a client already

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use hub_protocol::{FailedWay, InboxName, ProjectName, Timestamp, ToolCall, Way};
+use hub_protocol::process::started;
+use hub_protocol::{FailedWay, InboxName, Process, ProjectName, Timestamp, ToolCall, Way};
 
 use super::tool_calls::{ToolCalls, ToolReport};
 use crate::core::record::TurnCause;
@@ -36,7 +37,7 @@ pub struct Activity {
     unreachable: HashMap<SessionKey, (Way, String)>,
     /// Why each way to wake a session failed, for idle sessions that the hub cannot wake.
     failed_ways: HashMap<SessionKey, Vec<FailedWay>>,
-    /// Sessions whose permission mode allows everything.
+    /// Sessions whose permission mode may allow everything.
     bypassing: HashSet<SessionKey>,
     /// The tool calls of each session in its turn.
     tools: HashMap<SessionKey, ToolCalls>,
@@ -44,10 +45,34 @@ pub struct Activity {
     turns: HashMap<SessionKey, bool>,
     /// Sessions whose inboxes have had a waiter.
     waited: HashSet<SessionKey>,
+    /// The processes that the kernel has confirmed as those of sessions.
+    agents: Vec<Process>,
+    /// The earliest start of one of them, in clock ticks since the boot.
+    first_agent: Option<u64>,
     forgot: Option<Instant>,
 }
 
 impl Activity {
+    /// Keeps the process of an agent, also after its session names another one. Those that have ended make room.
+    pub fn note_agent(&mut self, process: &Process) {
+        if self.agents.contains(process) {
+            return;
+        }
+        self.first_agent = self.first_agent.into_iter().chain(process.started).min();
+        self.agents.retain(|it| started(it.pid) == it.started);
+        self.agents.push(process.clone());
+    }
+
+    /// The processes of agents that were kept.
+    pub(super) fn agents(&self) -> &[Process] {
+        &self.agents
+    }
+
+    /// The earliest start of an agent, also of one that has ended.
+    pub(super) fn first_agent(&self) -> Option<u64> {
+        self.first_agent
+    }
+
     /// Notes a session's activity.
     pub fn note(&mut self, place: SessionKey, at: Timestamp) {
         self.seen.insert(place, at);
@@ -102,7 +127,7 @@ impl Activity {
         at.is_some_and(|at| now.saturating_duration_since(*at) < MODULE_RETURNS)
     }
 
-    /// Notes whether the session's permission mode allows everything.
+    /// Notes whether the session's permission mode may allow everything.
     pub fn note_mode(&mut self, place: SessionKey, bypasses: bool) {
         if bypasses {
             self.bypassing.insert(place);

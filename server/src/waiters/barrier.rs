@@ -30,9 +30,7 @@ impl Barrier {
     where
         I: Iterator<Item = &'a Item>,
     {
-        if self.missing(state, project).is_empty()
-            && available().take(self.count).count() >= self.count
-        {
+        if self.is_met(state, project) && available().take(self.count).count() >= self.count {
             return Some(WhyWoken::Barrier);
         }
         let breaker = available().find(|item| breaks(item))?;
@@ -63,14 +61,25 @@ impl Barrier {
         missing.map(shown).collect()
     }
 
+    /// Whether the sessions have stopped. It is asked at each change of a session, for each barrier, and so ends at the
+    /// first one that has not.
+    fn is_met(&self, state: &State, project: &ProjectName) -> bool {
+        let stopped = |session: &InboxName| self.has_stopped(state, project, session);
+        self.all.iter().all(stopped) && (self.any.is_empty() || self.any.iter().any(stopped))
+    }
+
+    fn has_stopped(&self, state: &State, project: &ProjectName, session: &InboxName) -> bool {
+        match state.session_state(project, session) {
+            Some((SessionState::Complete | SessionState::Error | SessionState::Ended, seq)) => {
+                seq > self.since
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the sessions that the barrier still waits for, each once.
     fn missing(&self, state: &State, project: &ProjectName) -> Vec<InboxName> {
-        let unfinished = |session: &&InboxName| match state.session_state(project, session) {
-            Some((SessionState::Complete | SessionState::Error | SessionState::Ended, seq)) => {
-                seq <= self.since
-            }
-            _ => true,
-        };
+        let unfinished = |session: &&InboxName| !self.has_stopped(state, project, session);
         let mut missing: Vec<InboxName> = self.all.iter().filter(unfinished).cloned().collect();
         if self.any.iter().all(|session| unfinished(&session)) {
             let any = self.any.iter().filter(|it| !self.all.contains(it));

@@ -122,7 +122,11 @@ impl Place {
             let (state, now) = (&self.state, self.now);
             woken |= self.presence.arrived(state, &project, inbox, seq, now);
         }
-        woken | (self.presence.session_changed(&self.state, self.now) > 0)
+        woken
+            | (self
+                .presence
+                .session_changed(&self.state, &project, self.now)
+                > 0)
     }
 
     /// Applies a record.
@@ -156,7 +160,7 @@ impl Place {
         let set = SessionSet {
             project: ProjectName::default(),
             session: name(session),
-            info,
+            info: info.into(),
             alias: None,
             hooks: false,
             at: self.now.wall,

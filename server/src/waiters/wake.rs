@@ -64,12 +64,28 @@ impl Waiters {
         }
     }
 
-    /// Checks the waiters with a barrier after a session's state changed. Returns how many had their condition met.
-    pub fn session_changed(&mut self, state: &State, now: Now) -> u32 {
-        let ids: Vec<WaiterId> = self.barriers.iter().copied().collect();
+    /// Checks a project's waiters with a barrier after the state of one of its sessions changed. Returns how many had their
+    /// condition met.
+    pub fn session_changed(&mut self, state: &State, project: &ProjectName, now: Now) -> u32 {
+        self.dismiss_gone();
+        let of_project = |id: &&WaiterId| {
+            let waiter = self.parked.get(id);
+            waiter.is_some_and(|it| it.spec.project == *project)
+        };
+        let ids: Vec<WaiterId> = self.barriers.iter().filter(of_project).copied().collect();
         ids.into_iter()
             .map(|id| u32::from(self.consider(state, id, now)))
             .sum()
+    }
+
+    /// Ends the waits with a barrier whose clients are gone. Each change of a session would check them until their time is
+    /// over, which is a day for the background waits of MCP clients.
+    fn dismiss_gone(&mut self) {
+        let is_gone = |id: &&WaiterId| self.parked.get(id).is_some_and(|it| !it.is_connected());
+        let gone: Vec<WaiterId> = self.barriers.iter().filter(is_gone).copied().collect();
+        for id in gone {
+            self.dismiss(id, Outcome::TakenOver);
+        }
     }
 
     /// Checks whether the available items meet a waiter's condition. Ends the wait, or starts its lull, if they do.

@@ -19,6 +19,8 @@ pub(crate) struct Builder<'a> {
     args: Vec<String>,
     env: Vec<(String, String)>,
     in_shell: bool,
+    /// The permission mode, and its name in the terminal.
+    mode: (&'static str, &'static str),
 }
 
 /// Returns the call of a tool that asks the person for one of two colours.
@@ -51,15 +53,22 @@ impl<'a> Builder<'a> {
             model: Model::start(script),
             name: "claude".into(),
             dir: sandbox.project(),
-            args: vec!["--permission-mode".into(), "default".into()],
+            args: Vec::new(),
             env: Vec::new(),
             in_shell: false,
+            mode: ("default", "manual mode on"),
         }
     }
 
     /// Starts it from a shell in its terminal, as a person does.
     pub(crate) fn in_shell(mut self) -> Self {
         self.in_shell = true;
+        self
+    }
+
+    /// Sets the permission mode in which it starts, and the mode's name in the terminal.
+    pub(crate) fn mode(mut self, name: &'static str, shown: &'static str) -> Self {
+        self.mode = (name, shown);
         self
     }
 
@@ -89,7 +98,9 @@ impl<'a> Builder<'a> {
 
     /// Starts it in a terminal, and waits until it is ready for a prompt.
     pub(crate) fn start(mut self) -> Claude {
-        let mut command = vec![installed::claude().display().to_string()];
+        let (mode, shown_mode) = self.mode;
+        let program = installed::claude().display().to_string();
+        let mut command = vec![program, "--permission-mode".into(), mode.into()];
         command.append(&mut self.args);
         let (model, sandbox) = (self.model, self.sandbox);
         self.env.push(("ANTHROPIC_BASE_URL".into(), model.url()));
@@ -106,14 +117,14 @@ impl<'a> Builder<'a> {
         } else {
             tmux.start(&self.name, &self.dir, &self.env, &command)
         };
-        let is_ready = |shown: &str| shown.contains('❯') && shown.contains("manual mode on");
+        let is_ready = |shown: &str| shown.contains('❯') && shown.contains(shown_mode);
         pane.until("Claude Code is ready", is_ready);
         Claude { model, pane }
     }
 
     /// Runs it headless for one prompt; returns its output and its model.
     pub(crate) fn headless(self, prompt: &str) -> (Output, Model) {
-        let mut args = vec!["-p", prompt];
+        let mut args = vec!["--permission-mode", self.mode.0, "-p", prompt];
         args.extend(self.args.iter().map(String::as_str));
         let url = self.model.url();
         let mut env = vec![("ANTHROPIC_BASE_URL", url.as_str())];

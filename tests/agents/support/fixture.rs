@@ -34,7 +34,8 @@ pub(crate) fn assert_as_recorded(sandbox: &Sandbox, agent: &str, name: &str, pay
     let recorded = std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{}: {error}; HUB_TEST_RECORD=1", path.display()));
     let recorded: Value = serde_json::from_str(&recorded).expect("JSON");
-    let hint = "if that is right, record it: HUB_TEST_RECORD=1 cargo test -p hubctl --test agents";
+    let hint =
+        "if that is right, record it: HUB_TEST_RECORD=1 cargo nextest run -p hubctl --test agents";
     assert_eq!(
         shape(&neutral),
         shape(&recorded),

@@ -1,10 +1,11 @@
 //! A hub with the installed hooks, found by every program of a sandbox at the default place.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use hub_harness::{Client, Events, Hub, HubBuilder, encoded, until};
+use hub_harness::{Client, Events, Hub, HubBuilder, each, encoded, until};
 use serde_json::{Value, json};
 
 use super::Sandbox;
@@ -297,6 +298,29 @@ impl InstalledHub {
             let person = self.server.person().await;
             person.events("").await
         })
+    }
+
+    /// Opens the stream of the waiters.
+    pub(crate) fn presence(&self) -> Events {
+        let client = self.client();
+        self.runtime.block_on(client.events("?kinds=presence"))
+    }
+
+    /// Reads the stream until an inbox has lost its waiter and has one again; returns the inboxes that had one meanwhile and
+    /// have none now.
+    pub(crate) fn waited_in_vain(&self, presence: &mut Events, inbox: &str) -> BTreeSet<String> {
+        let (mut all, mut was_lost) = (BTreeSet::new(), false);
+        loop {
+            let event = self.runtime.block_on(presence.next_of("presence"));
+            let now = each(&event.data["waiters"], "inbox");
+            let now: BTreeSet<String> = serde_json::from_value(now).expect("names");
+            let waits = now.contains(inbox);
+            if waits && was_lost {
+                return &all - &now;
+            }
+            was_lost |= !waits;
+            all.extend(now);
+        }
     }
 
     fn client(&self) -> Client {

@@ -10,25 +10,26 @@ use crate::slices::Plan;
 
 const EXAMPLES: &str = "\
 Build what is measured first, then run everything (about five minutes):
-  cargo build --release -p hubd && cargo build --profile small -p hubctl
-  cargo run --release -p hub-bench
+  cargo build --profile dist -p hubd && cargo build --profile small -p hubctl
+  cargo run --profile dist -p hub-bench
 
 Only some rows, or a quick look:
-  cargo run --release -p hub-bench -- --only publish,wake
-  cargo run --release -p hub-bench -- --quick --json
+  cargo run --profile dist -p hub-bench -- --only publish,wake
+  cargo run --profile dist -p hub-bench -- --quick --json
 
 How much of a difference is noise (REF against itself):
-  cargo run --release -p hub-bench -- --subject axum --only publish
+  cargo run --profile dist -p hub-bench -- --subject axum --only publish
 
 Two hubs on three nats-servers (tests/run installs nats-server); JS1 is a bare publisher of NATS:
-  cargo run --release -p hub-bench -- --only cluster
+  cargo run --profile dist -p hub-bench -- --only cluster
 
-Against another build of the hub:
-  cargo run --release -p hub-bench -- --reference before --before ../older/target/release/hubd
+Against another build of the hub, in both orders (about eight minutes):
+  cargo run --profile dist -p hub-bench -- --before ../older/target/dist/hubd
 
 B is a minimal TCP relay that appends and fdatasyncs each line by itself. REF is a minimal axum server on sled with one
 writer thread. Ratios are medians of alternating slices in one run, with the lowest and highest beside them; absolute
-figures mean little, and on a busy machine so do ratios of time: there compare processor time.";
+figures mean little, and on a busy machine so do ratios of time: there compare processor time. With --before, `orders`
+has the ratios with this build first and with the other one first.";
 
 /// Measures hubd and hubctl against a minimal relay (B) and a minimal axum server (REF), in one table.
 #[derive(Debug, Parser)]
@@ -52,8 +53,8 @@ pub(crate) struct Args {
     /// The server that is REF.
     #[arg(long, default_value = "axum", value_name = "SERVER")]
     pub(crate) reference: Kind,
-    /// The hubd of another build, for `--reference before`.
-    #[arg(long, value_name = "PATH")]
+    /// Measures against the hubd of another build only.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["only", "subject", "reference"])]
     pub(crate) before: Option<PathBuf>,
     /// Slices of each side [default: 5, quick: 3].
     #[arg(long)]
@@ -105,10 +106,15 @@ pub(crate) enum Part {
     Waiters,
     /// Publishing while ten dashboards reload the list of 2,000 sessions, against publishing alone.
     Dashboards,
+    /// What a person at the dashboard waits for, in Chromium; only when named.
+    Browser,
     /// Two hubs on three nats-servers; only when named.
     Cluster,
     /// A million stored against none; only when named, it takes minutes.
     Million,
+    /// Publishing and waking, against `--before`.
+    #[value(skip)]
+    Before,
 }
 
 impl Args {
@@ -123,8 +129,13 @@ impl Args {
 
     /// Whether a part is asked for.
     pub(crate) fn wants(&self, part: Part) -> bool {
-        if self.only.is_empty() {
-            !matches!(part, Part::Cluster | Part::Million)
+        if self.before.is_some() {
+            part == Part::Before
+        } else if self.only.is_empty() {
+            !matches!(
+                part,
+                Part::Before | Part::Browser | Part::Cluster | Part::Million
+            )
         } else {
             self.only.contains(&part)
         }

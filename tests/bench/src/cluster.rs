@@ -6,12 +6,12 @@ use anyhow::{Context as _, Result, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::bench::Bench;
-use crate::load;
 use crate::nats::Nats;
+use crate::publish::publishing;
 use crate::server::{Kind, Server};
-use crate::slices::Measure;
+use crate::slices::{Measure, Slice, median};
 use crate::table::{Bound, Row};
-use crate::wake::{self, Latency, SseReader};
+use crate::wake::{self, SseReader};
 
 /// A takeover may take at most this long, in seconds: after SIGKILL, after SIGKILL and a start, after SIGTERM.
 const KILLED: f64 = 10.0;
@@ -40,10 +40,11 @@ fn publishes(
     nats: &Nats,
     (active, standby): (&Server, &Server),
 ) -> Result<Vec<Row>> {
+    let rate = |it: &Slice| it.rate;
     let sides: Vec<Measure<'_, f64>> = vec![
-        Box::new(|time| load::publish(active, 1, "load", time)),
-        Box::new(|time| load::publish(active, 64, "load", time)),
-        Box::new(|time| load::publish(standby, 1, "load", time)),
+        only(rate, publishing(active, 1)),
+        only(rate, publishing(active, 64)),
+        only(rate, publishing(standby, 1)),
         Box::new(|time| nats.publish(time)),
         Box::new(|time| nats.request(time)),
     ];
@@ -65,19 +66,25 @@ fn publishes(
     ])
 }
 
+/// Measures one figure alone.
+fn only(figure: fn(&Slice) -> f64, mut measure: Measure<'_, Slice>) -> Measure<'_, f64> {
+    Box::new(move |time| Ok(figure(&measure(time)?)))
+}
+
 /// Wakes a reader at one standby by a notification at another one.
 fn wakes(bench: &Bench, nats: &Nats, (active, standby): (&Server, &Server)) -> Result<Vec<Row>> {
     let third = start(bench, nats, "c")?;
-    let sides: Vec<Measure<'_, Latency>> = vec![
-        wake::by_long_poll((&third, standby), "across"),
-        wake::by_long_poll((active, active), "alone"),
-        Box::new(|time| nats.request(time).map(|it| [it, it])),
+    let p50 = |it: &Slice| it.p50;
+    let sides: Vec<Measure<'_, f64>> = vec![
+        only(p50, wake::by_long_poll((&third, standby), "across")),
+        only(p50, wake::by_long_poll((active, active), "alone")),
+        Box::new(|time| nats.request(time)),
     ];
     let samples = bench.alternate("cluster wake", sides)?;
-    let alone = samples.of(1, |it| it[0]).into_iter();
-    let requests = samples.of(2, |it| 4.0 * it[0]);
+    let alone = samples.of(1, |it| *it).into_iter();
+    let requests = samples.of(2, |it| 4.0 * it);
     let bound: Vec<f64> = alone.zip(requests).map(|(own, four)| own + four).collect();
-    let across = samples.of(0, |it| it[0]);
+    let across = samples.of(0, |it| *it);
     let against = ("active + 4 requests", &bound[..]);
     let row = Row::compare("cluster wake over two standbys p50", "µs", &across, against);
     Ok(vec![row.must(Bound::AtMost(1.0))])
@@ -89,7 +96,7 @@ fn follow(bench: &Bench, nats: &Nats, (active, standby): (&Server, &Server)) -> 
     let mut number = 0;
     let lag: Measure<'_, f64> = Box::new(move |time| {
         let mut publisher = active.connect()?;
-        let [p50, _] = wake::repeat(time, || {
+        let latencies = wake::repeat(time, || {
             number += 1;
             publisher.send(&active.notify("follow", number))?;
             let got = first.next()?;
@@ -103,7 +110,7 @@ fn follow(bench: &Bench, nats: &Nats, (active, standby): (&Server, &Server)) -> 
             );
             Ok(elapsed)
         })?;
-        Ok(p50)
+        Ok(median(&latencies))
     });
     let commit: Measure<'_, f64> = Box::new(|time| nats.publish(time).map(|rate| 1e6 / rate));
     let samples = bench.alternate("cluster follow", vec![lag, commit])?;

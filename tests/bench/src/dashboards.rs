@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::bench::Bench;
-use crate::publish::{Slice, publishing};
+use crate::publish::publishing;
 use crate::server::{Kind, Server};
-use crate::slices::Measure;
+use crate::slices::{Measure, Slice};
 use crate::table::Row;
 
 /// Number of dashboards, and the time between two reloads of one.
@@ -34,44 +34,27 @@ struct Sessions {
     sessions: Vec<IgnoredAny>,
 }
 
-/// Measures the hub, and also the hub of `--before` if that is the reference.
+/// Measures the hub.
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
-    let mut kinds = vec![bench.subject, bench.reference];
-    kinds.retain(|kind| kind.is_hub());
-    kinds.dedup();
-    if kinds.is_empty() {
+    if bench.subject != Kind::Hubd {
         bench.progress.show("dashboards: left out, it needs hubd");
+        return Ok(Vec::new());
     }
-    let rows = kinds.into_iter().map(|kind| compare(bench, kind));
-    Ok(rows.collect::<Result<Vec<_>>>()?.concat())
-}
-
-fn compare(bench: &Bench, kind: Kind) -> Result<Vec<Row>> {
-    let server = bench.start(kind)?;
+    let server = bench.start(Kind::Hubd)?;
     register(&server)?;
     let sides = vec![
         publishing_beside(&server, DASHBOARDS),
         publishing_beside(&server, 0),
     ];
     let samples = bench.alternate("dashboards", sides)?;
-    let of = if kind == Kind::Before {
-        " (before)"
-    } else {
-        ""
-    };
-    let name = format!("publish beside {DASHBOARDS} dashboards{of}");
+    let name = format!("publish beside {DASHBOARDS} dashboards");
     let cpu = format!("{name}, CPU");
     let reloads = samples.of(0, |it| it.reloads_per_second);
     let wanted = f64::from(DASHBOARDS) / INTERVAL.as_secs_f64();
     Ok(vec![
         samples.row(&name, "op/s", |it| it.publish.rate, 0, ("alone", 1)),
         samples.row(&cpu, "µs", |it| it.publish.cpu, 0, ("alone", 1)),
-        Row::compare(
-            &format!("reloads{of}"),
-            "op/s",
-            &reloads,
-            ("wanted", &[wanted]),
-        ),
+        Row::compare("reloads", "op/s", &reloads, ("wanted", &[wanted])),
     ])
 }
 

@@ -9,10 +9,16 @@ use mio::{Events, Interest, Poll, Token};
 
 use crate::http::{self, TIMEOUT};
 use crate::server::Server;
+use crate::slices::micros;
 
-/// Posts the same valid request to `inbox` over `count` connections for `time`; returns the 2xx responses per second.
-/// The connections are new, because the hub closes those that are idle while others are measured.
-pub(crate) fn publish(server: &Server, count: usize, inbox: &str, time: Duration) -> Result<f64> {
+/// Posts the same valid request to `inbox` over `count` connections for `time`; returns the latencies of the 2xx
+/// responses in µs. The connections are new, because the hub closes those that are idle while others are measured.
+pub(crate) fn publish(
+    server: &Server,
+    count: usize,
+    inbox: &str,
+    time: Duration,
+) -> Result<Vec<f64>> {
     Load::open(server, count, inbox)?.run(time)
 }
 
@@ -26,6 +32,8 @@ struct Load {
 struct Publisher {
     stream: TcpStream,
     received: Vec<u8>,
+    /// When its last request was posted.
+    posted: Instant,
 }
 
 impl Load {
@@ -42,6 +50,7 @@ impl Load {
             publishers.push(Publisher {
                 stream,
                 received: Vec::with_capacity(4096),
+                posted: Instant::now(),
             });
         }
         Ok(Self {
@@ -52,9 +61,9 @@ impl Load {
         })
     }
 
-    fn run(&mut self, time: Duration) -> Result<f64> {
+    fn run(&mut self, time: Duration) -> Result<Vec<f64>> {
         let start = Instant::now();
-        let mut answered = 0_u32;
+        let mut latencies = Vec::new();
         let mut late = 0;
         for publisher in &mut self.publishers {
             publisher.post(&self.request)?;
@@ -71,17 +80,18 @@ impl Load {
                 if over {
                     late += 1;
                 } else {
-                    answered += 1;
+                    latencies.push(micros(publisher.posted.elapsed()));
                     publisher.post(&self.request)?;
                 }
             }
         }
-        Ok(f64::from(answered) / time.as_secs_f64())
+        Ok(latencies)
     }
 }
 
 impl Publisher {
     fn post(&mut self, request: &[u8]) -> Result<()> {
+        self.posted = Instant::now();
         // The buffer of an idle connection takes a request of a few hundred bytes at once.
         self.stream.write_all(request).context("post")
     }

@@ -2,8 +2,10 @@
 
 mod args;
 mod axum_ref;
+mod before;
 mod bench;
 mod body;
+mod browser;
 mod cluster;
 mod dashboards;
 mod fanout;
@@ -45,7 +47,7 @@ use table::Row;
 type Measurement = fn(&Bench) -> Result<Vec<Row>>;
 
 /// Every group of rows, in the order of the table.
-const PARTS: [(Part, Measurement); 10] = [
+const PARTS: [(Part, Measurement); 12] = [
     (Part::Publish, publish::rows),
     (Part::Wake, wake::rows),
     (Part::Fanout, fanout::rows),
@@ -54,8 +56,10 @@ const PARTS: [(Part, Measurement); 10] = [
     (Part::Process, process::rows),
     (Part::Waiters, idle_waiters::rows),
     (Part::Dashboards, dashboards::rows),
+    (Part::Browser, browser::rows),
     (Part::Cluster, cluster::rows),
     (Part::Million, million::rows),
+    (Part::Before, before::rows),
 ];
 
 fn main() -> ExitCode {

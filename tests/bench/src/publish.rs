@@ -5,21 +5,12 @@ use anyhow::Result;
 use crate::bench::Bench;
 use crate::load;
 use crate::server::{Kind, Server};
-use crate::slices::{Measure, micros};
-use crate::system;
+use crate::slices::{Measure, Slice};
 use crate::table::{Bound, Row};
 
 /// Publishers, and at least how many times REF (must) and B or the measured file server (aim).
-const LEVELS: [(usize, f64, Option<f64>); 3] =
+pub(crate) const LEVELS: [(usize, f64, Option<f64>); 3] =
     [(1, 1.1, Some(0.8)), (16, 1.2, None), (64, 1.15, None)];
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Slice {
-    /// Notifications a second.
-    pub(crate) rate: f64,
-    /// The server's processor time per notification in µs; NaN where the system does not report it.
-    pub(crate) cpu: f64,
-}
 
 /// Publishes with 1, 16 and 64 connections.
 pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
@@ -45,18 +36,7 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Publishes, and measures the server's processor time.
+/// Publishes over `count` connections.
 pub(crate) fn publishing(server: &Server, count: usize) -> Measure<'_, Slice> {
-    Box::new(move |time| {
-        let before = system::processor_time(server.pid());
-        let rate = load::publish(server, count, "bench", time)?;
-        let after = system::processor_time(server.pid());
-        let spent = after
-            .zip(before)
-            .map(|(after, before)| after.saturating_sub(before));
-        Ok(Slice {
-            rate,
-            cpu: spent.map_or(f64::NAN, micros) / (rate * time.as_secs_f64()),
-        })
-    })
+    Box::new(move |time| Slice::of(server, time, || load::publish(server, count, "bench", time)))
 }

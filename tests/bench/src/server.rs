@@ -16,7 +16,8 @@ use crate::running::Running;
 /// Directories of binaries and state.
 #[derive(Debug)]
 pub(crate) struct Launcher {
-    bin: PathBuf,
+    /// Parent of the directories of cargo's profiles.
+    target: PathBuf,
     /// Parent of the state directories.
     state: PathBuf,
     /// The hubd of another build.
@@ -29,6 +30,7 @@ pub(crate) enum Kind {
     /// The hub.
     Hubd,
     /// The hub of another build, see `--before`.
+    #[value(skip)]
     Before,
     /// REF, the minimal axum server.
     Axum,
@@ -60,14 +62,19 @@ pub(crate) struct Server {
 }
 
 impl Launcher {
-    /// Binaries next to this one, state below `state`.
+    /// Programs as they are published, beside the directory of this one; state below `state`.
     pub(crate) fn new(state: &Path, before: Option<PathBuf>) -> Result<Self> {
         let own = std::env::current_exe()?;
-        let bin = own.parent().context("this binary has no directory")?;
+        let target = own.ancestors().nth(2);
+        let target = target.context("this program is not in a directory of cargo's")?;
+        let find = |path: PathBuf| {
+            let found = path.canonicalize();
+            found.with_context(|| format!("--before {}", path.display()))
+        };
         Ok(Self {
-            bin: bin.to_owned(),
+            target: target.to_owned(),
             state: state.to_owned(),
-            before,
+            before: before.map(find).transpose()?,
             running: Running::default(),
         })
     }
@@ -76,15 +83,25 @@ impl Launcher {
         &self.running
     }
 
-    /// Returns the path of the hubd in the binaries' directory.
+    /// Returns the path of the hubd.
     pub(crate) fn hubd(&self) -> Result<PathBuf> {
-        built(self.bin.join("hubd"), "cargo build --release -p hubd")
+        self.built("dist", "hubd")
     }
 
-    /// Returns the path of the shipped hubctl.
+    /// Returns the path of the hubctl.
     pub(crate) fn hubctl(&self) -> Result<PathBuf> {
-        let shipped = self.bin.with_file_name("small").join("hubctl");
-        built(shipped, "cargo build --profile small -p hubctl")
+        self.built("small", "hubctl")
+    }
+
+    /// Returns the path of a program that was built with the profile of its releases.
+    fn built(&self, profile: &str, program: &str) -> Result<PathBuf> {
+        let path = self.target.join(profile).join(program);
+        ensure!(
+            path.exists(),
+            "no {}; build it with: cargo build --profile {profile} -p {program}",
+            path.display()
+        );
+        Ok(path)
     }
 
     /// Starts a server and waits until it listens.
@@ -176,11 +193,6 @@ impl Launcher {
             .arg(state);
         Ok(command)
     }
-}
-
-fn built(path: PathBuf, how: &str) -> Result<PathBuf> {
-    ensure!(path.exists(), "no {}; build it with: {how}", path.display());
-    Ok(path)
 }
 
 impl Server {

@@ -6,6 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::bench::Bench;
+use crate::server::Server;
+use crate::system;
 use crate::table::Row;
 
 /// How many slices, and how long each.
@@ -13,6 +15,41 @@ use crate::table::Row;
 pub(crate) struct Plan {
     pub(crate) count: usize,
     pub(crate) length: Duration,
+}
+
+/// The requests of one slice.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slice {
+    /// Requests a second.
+    pub(crate) rate: f64,
+    /// The median of their latencies, in µs.
+    pub(crate) p50: f64,
+    /// The 99th percentile of their latencies, in µs.
+    pub(crate) p99: f64,
+    /// The server's processor time per request in µs; NaN where the system does not report it.
+    pub(crate) cpu: f64,
+}
+
+impl Slice {
+    /// Runs `requests` of a server for `time`, and measures its processor time. They return their latencies in µs.
+    pub(crate) fn of(
+        server: &Server,
+        time: Duration,
+        requests: impl FnOnce() -> Result<Vec<f64>>,
+    ) -> Result<Self> {
+        let before = system::processor_time(server.pid());
+        let latencies = requests()?;
+        let spent = system::processor_time(server.pid()).zip(before);
+        let spent = spent.map(|(after, before)| after.saturating_sub(before));
+        #[allow(clippy::cast_precision_loss)] // some hundred thousand
+        let count = latencies.len() as f64;
+        Ok(Self {
+            rate: count / time.as_secs_f64(),
+            p50: quantile(&latencies, 0.5),
+            p99: quantile(&latencies, 0.99),
+            cpu: spent.map_or(f64::NAN, micros) / count,
+        })
+    }
 }
 
 /// Measures one side for a time.

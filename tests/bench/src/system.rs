@@ -2,10 +2,15 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use rustix::process::{Resource, getrlimit, setrlimit};
+
+/// How long a quiet process uses less than a hundredth of a processor. The hub puts work off for up to a second.
+const QUIET: Duration = Duration::from_millis(1200);
+/// The longest wait for a process to become quiet.
+const LONGEST_REST: Duration = Duration::from_secs(15);
 
 /// Raises the limit of open files to the hard limit, for this process and its children.
 pub(crate) fn raise_file_limit() {
@@ -38,6 +43,19 @@ pub(crate) fn processor_time(pid: u32) -> Option<Duration> {
         text.split(' ').next()?.parse().ok()
     });
     nanos.sum::<Option<u64>>().map(Duration::from_nanos)
+}
+
+/// Waits until a process is quiet, but not forever.
+pub(crate) fn rest(pid: u32) {
+    let start = Instant::now();
+    while start.elapsed() < LONGEST_REST {
+        let before = processor_time(pid);
+        std::thread::sleep(QUIET);
+        let spent = before.and_then(|before| processor_time(pid)?.checked_sub(before));
+        if spent.is_none_or(|spent| spent < QUIET / 100) {
+            return;
+        }
+    }
 }
 
 /// The full path of a program on PATH.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::slices::{median, quantile};
 
-const COLUMNS: usize = 7;
+const COLUMNS: usize = 8;
 
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,6 +38,9 @@ pub(crate) struct Row {
     ratio: f64,
     /// The lowest and the highest of these ratios.
     spread: [f64; 2],
+    /// The median with the hub first, and with the reference first; only if both orders were measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    orders: Option<[f64; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     must: Option<Target>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,8 +73,28 @@ impl Row {
             against: median(against),
             ratio: median(&ratios),
             spread: [quantile(&ratios, 0.0), quantile(&ratios, 1.0)],
+            orders: None,
             must: None,
             aim: None,
+        }
+    }
+
+    /// Compares the hub's slices with those of a reference in two orders: with the hub first, and with the reference
+    /// first.
+    pub(crate) fn compare_orders(
+        name: &str,
+        unit: &'static str,
+        reference: &str,
+        orders: [(Vec<f64>, Vec<f64>); 2],
+    ) -> Self {
+        let compare = |(hub, against): (Vec<f64>, Vec<f64>)| {
+            Self::compare(name, unit, &hub, (reference, &against))
+        };
+        let [(hub, against), (later_hub, earlier)] = orders.clone();
+        let all = ([hub, later_hub].concat(), [against, earlier].concat());
+        Self {
+            orders: Some(orders.map(|order| compare(order).ratio)),
+            ..compare(all)
         }
     }
 
@@ -124,12 +147,14 @@ impl Row {
             ],
         };
         let [reference, ratio, spread] = against;
+        let both = |[first, second]: [f64; 2]| format!("{first:.2} {second:.2}");
         [
             self.name.clone(),
             format!("{} {}", figure(self.value), self.unit),
             reference,
             ratio,
             spread,
+            self.orders.map_or(String::new(), both),
             target(self.must),
             target(self.aim),
         ]
@@ -165,15 +190,26 @@ impl fmt::Display for Target {
     }
 }
 
-/// The rows below their headings, columns aligned.
+/// The rows below their headings, columns aligned; without the columns that are empty.
 pub(crate) fn render(rows: &[Row]) -> String {
-    let heads = ["row", "hub", "reference", "ratio", "slices", "must", "aim"].map(str::to_owned);
+    let heads = [
+        "row",
+        "hub",
+        "reference",
+        "ratio",
+        "slices",
+        "orders",
+        "must",
+        "aim",
+    ];
+    let heads = heads.map(str::to_owned);
     let lines: Vec<_> = std::iter::once(heads)
         .chain(rows.iter().map(Row::cells))
         .collect();
     let width = |column: usize| {
-        let cells = lines.iter().map(|line| line[column].chars().count());
-        cells.max().unwrap_or(0)
+        let cells = || lines.iter().map(|line| line[column].chars().count());
+        let is_empty = cells().skip(1).all(|width| width == 0);
+        cells().max().filter(|_| !is_empty).unwrap_or(0)
     };
     let widths: [usize; COLUMNS] = std::array::from_fn(width);
     let mut text = String::new();
@@ -181,6 +217,7 @@ pub(crate) fn render(rows: &[Row]) -> String {
         let cells: Vec<_> = line
             .iter()
             .zip(widths)
+            .filter(|(_, width)| *width > 0)
             .map(|(cell, width)| format!("{cell:width$}"))
             .collect();
         text.push_str(cells.join("  ").trim_end());

@@ -11,16 +11,13 @@ use crate::body;
 use crate::http::TIMEOUT;
 use crate::long_poll;
 use crate::server::{Kind, Server};
-use crate::slices::{Measure, micros, quantile};
+use crate::slices::{Measure, Slice, micros};
 use crate::sse::Decoder;
 use crate::table::{Bound, Row};
 
 /// Pause between two wakes, so that the server's remaining work for the last one (the commit of its acknowledgement,
 /// its store's own writes) does not count for the next.
 const PAUSE: Duration = Duration::from_micros(200);
-
-/// p50 and p99 of one slice, in µs.
-pub(crate) type Latency = [f64; 2];
 
 pub(crate) struct SseReader {
     stream: TcpStream,
@@ -43,8 +40,8 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
         by_long_poll((&polled_reference, &polled_reference), "bench"),
     ];
     let samples = bench.alternate("wake", sides)?;
-    let p50 = |name, hub, reference| samples.row(name, "µs", |it| it[0], hub, reference);
-    let p99 = |name, hub, reference| samples.row(name, "µs", |it| it[1], hub, reference);
+    let p50 = |name, hub, reference| samples.row(name, "µs", |it| it.p50, hub, reference);
+    let p99 = |name, hub, reference| samples.row(name, "µs", |it| it.p99, hub, reference);
     Ok(vec![
         p50("wake SSE p50", 0, ("REF", 1)).must(Bound::AtMost(1.0)),
         p50("wake SSE p50", 0, ("B", 2)).aim(Bound::AtMost(1.4)),
@@ -59,12 +56,12 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
     ])
 }
 
-pub(crate) fn by_sse(server: &Server) -> Result<Measure<'_, Latency>> {
+pub(crate) fn by_sse(server: &Server) -> Result<Measure<'_, Slice>> {
     let mut reader = SseReader::open(server)?;
     let mut number = 0;
     Ok(Box::new(move |time| {
         let mut publisher = server.connect()?;
-        repeat(time, || {
+        let wake = || {
             number += 1;
             let request = server.notify("bench", number);
             pause();
@@ -75,7 +72,8 @@ pub(crate) fn by_sse(server: &Server) -> Result<Measure<'_, Latency>> {
             publisher.expect_success()?;
             ensure!(got == number, "got notification {got} instead of {number}");
             Ok(elapsed)
-        })
+        };
+        Slice::of(server, time, || repeat(time, wake))
     }))
 }
 
@@ -83,14 +81,14 @@ pub(crate) fn by_sse(server: &Server) -> Result<Measure<'_, Latency>> {
 pub(crate) fn by_long_poll<'a>(
     (server, notified): (&'a Server, &'a Server),
     inbox: &'a str,
-) -> Measure<'a, Latency> {
+) -> Measure<'a, Slice> {
     let mut number = 0;
     let mut lease = String::new();
     Box::new(move |time| {
         let mut reader = server.connect()?;
         let mut publisher = notified.connect()?;
         let mut watch = server.connect()?;
-        repeat(time, || {
+        let wake = || {
             number += 1;
             let path = long_poll::path(inbox, &lease);
             reader.send(&server.request("GET", &path, ""))?;
@@ -106,7 +104,8 @@ pub(crate) fn by_long_poll<'a>(
             ensure!(got == number, "got notification {got} instead of {number}");
             lease = long_poll::lease(&batch)?;
             Ok(elapsed)
-        })
+        };
+        Slice::of(server, time, || repeat(time, wake))
     })
 }
 
@@ -118,17 +117,17 @@ fn pause() {
     }
 }
 
-/// Wakes one after the other for `time`.
+/// Wakes one after the other for `time`; returns the latencies in µs.
 pub(crate) fn repeat(
     time: Duration,
     mut once: impl FnMut() -> Result<Duration>,
-) -> Result<Latency> {
+) -> Result<Vec<f64>> {
     let start = Instant::now();
     let mut latencies = Vec::new();
     while start.elapsed() < time {
         latencies.push(micros(once()?));
     }
-    Ok([quantile(&latencies, 0.5), quantile(&latencies, 0.99)])
+    Ok(latencies)
 }
 
 impl SseReader {

@@ -137,8 +137,13 @@ export async function useKey({ challenge, addresses }) {
   /** @type {string[]} */
   const proofs = [];
   for (const address of addresses) {
-    const signature = await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(`resume\0${challenge}${address}`));
-    proofs.push(Array.from(new Uint8Array(signature), (byte) => byte.toString(16).padStart(2, '0')).join(''));
+    /** @param {CryptoKey} by @param {string} text */
+    const mac = async (by, text) => new Uint8Array(await crypto.subtle.sign('HMAC', by, new TextEncoder().encode(text)));
+    const own = await mac(key, `browser\0${address}`);
+    const hash = await crypto.subtle.digest('SHA-256', own);
+    const by = await crypto.subtle.importKey('raw', hash, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+    const cover = await mac(by, `${challenge}\0${address}`);
+    proofs.push(Array.from(own, (byte, at) => (byte ^ cover[at]).toString(16).padStart(2, '0')).join(''));
   }
   return { proofs, exported, stored: JSON.stringify(asking.result) };
 }

@@ -26,6 +26,13 @@ import { browserOptions, tool, toolFile } from './tools.js';
 /** @type {Promise<Browser> | undefined} */
 let shared;
 
+let isWhole = false;
+
+/** Gives the file a browser with notifications and service workers. */
+export function useWholeBrowser() {
+  isWhole = true;
+}
+
 /**
  * The complaints of pages, and the allowed ones.
  *
@@ -40,7 +47,7 @@ const complaints = new WeakMap();
  * @returns {Promise<Browser>}
  */
 export function browser() {
-  shared ??= tool('playwright-core').chromium.launch({ ...browserOptions(), timeout: 60_000 });
+  shared ??= tool('playwright-core').chromium.launch({ ...browserOptions(isWhole), timeout: 60_000 });
   return /** @type {Promise<Browser>} */ (shared);
 }
 
@@ -111,14 +118,14 @@ export async function openAnew(hub, page, search = new URL(page.url()).search) {
 }
 
 /**
- * Waits until the page says that its connection is live.
+ * Waits until the page says that its connection is live, and has loaded its data: it alerts to what arrives from then on.
  *
  * @param {Page} page
  * @param {number} [deadline] ms
  */
 export async function live(page, deadline = DEADLINE) {
-  const state = () => page.evaluate(() => document.querySelector('hub-connection')?.getAttribute('data-state'));
-  await until(async () => (await state()) === 'live', { what: 'hub-connection is live', deadline });
+  const isLive = () => page.evaluate(() => Boolean(document.querySelector('hub-app[data-ready] hub-connection[data-state=live]')));
+  await until(isLive, { what: 'hub-connection is live', deadline });
 }
 
 /**

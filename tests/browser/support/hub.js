@@ -11,6 +11,7 @@ import { atEnd, DEADLINE } from './test.js';
 import { binary, dashboard, found } from './tools.js';
 
 /** @typedef {{args?: string[]}} HubOptions */
+/** @typedef {{host: string, port: number} | {socketPath: string}} Connection */
 /** @typedef {{status: number, headers: http.IncomingHttpHeaders, text: string, json: any}} Answer */
 
 /**
@@ -58,6 +59,11 @@ export class Hub {
   /** The state directory. */
   get stateDir() {
     return join(this.dir, `state${this.#states || ''}`);
+  }
+
+  /** The socket, on which the hub takes these tests for a person. */
+  get socket() {
+    return { socketPath: join(this.stateDir, 'hub.sock') };
   }
 
   /** The hub's token. */
@@ -111,9 +117,10 @@ export class Hub {
    * @param {string} path
    * @param {unknown} [body] text as it is, anything else as JSON
    * @param {Record<string, string>} [headers]
+   * @param {Connection} [to]
    */
-  async call(method, path, body, headers = {}) {
-    const answer = await this.ask(method, path, body, { authorization: `Bearer ${this.token}`, ...headers });
+  async call(method, path, body, headers = {}, to = undefined) {
+    const answer = await this.ask(method, path, body, { authorization: `Bearer ${this.token}`, ...headers }, to);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     return answer;
   }
@@ -125,14 +132,15 @@ export class Hub {
    * @param {string} path
    * @param {unknown} [body]
    * @param {Record<string, string>} [headers]
+   * @param {Connection} [to]
    * @returns {Promise<Answer>}
    */
-  ask(method, path, body, headers = {}) {
+  ask(method, path, body, headers = {}, to = { host: '127.0.0.1', port: this.port }) {
     const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
     const length = text === undefined ? {} : { 'content-length': String(Buffer.byteLength(text)) };
     return new Promise((resolve, reject) => {
       // One connection per request, because a kept one would fail after a restart.
-      const options = { host: '127.0.0.1', port: this.port, method, path, agent: false, headers: { ...length, ...headers } };
+      const options = { ...to, method, path, agent: false, headers: { ...length, ...headers } };
       const request = http.request(options, (response) => {
         /** @type {Buffer[]} */
         const parts = [];
@@ -149,12 +157,12 @@ export class Hub {
   }
 
   /**
-   * Gets a new sign-in code, as `hubctl dashboard` does.
+   * Gets a new sign-in code, as `hubctl dashboard` does: on the socket, because only there the hub sees a person.
    *
    * @returns {Promise<{code: string, url: string, expires_at: string}>}
    */
   async code() {
-    return (await this.call('POST', '/login/code', {})).json;
+    return (await this.call('POST', '/login/code', {}, {}, this.socket)).json;
   }
 
   /** All ids of the log, oldest first. @returns {Promise<number[]>} */

@@ -1,7 +1,6 @@
 /** A hub on a busy afternoon: projects, sessions at work, and their notifications. */
 
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 import { atEnd, until } from './test.js';
@@ -80,12 +79,14 @@ function history(count) {
 async function register(hub, { name, project, agent, role, parent, branch, state }) {
   const cwd = branch ? `${project}-${branch}` : project;
   const pane = `%${SESSIONS.findIndex((one) => one.name === name) + 3}`;
-  const process = state === 'gone' ? await startProcess() : {};
-  const params = { project, name, session: name, host: hostname(), pane, main: !branch, ...(role ? { role } : {}), ...(parent ? { parent } : {}), ...process };
+  const params = { project, name, session: name, host: hostname(), pane, main: !branch, ...(role ? { role } : {}), ...(parent ? { parent } : {}) };
+  const start = { hook_event_name: 'SessionStart', session_id: id(name), cwd, source: 'startup' };
   if (agent === 'copilot') {
     await hub.call('PUT', `/sessions/${name}?project=${encodeURIComponent(project)}`, { name, agent, cwd, host: hostname(), ...(parent ? { parent } : {}) });
+  } else if (state === 'gone') {
+    await startAgent(hub, start, params);
   } else {
-    await hub.hook('claude', { hook_event_name: 'SessionStart', session_id: id(name), cwd, source: 'startup' }, params);
+    await hub.hook('claude', start, params);
   }
 }
 
@@ -119,17 +120,26 @@ function waitFor(hub, project, session) {
   hub.get(`/wait?${query}`).catch(() => {});
 }
 
-/** The last process that {@link startProcess} started. @type {import('node:child_process').ChildProcess | undefined} */
+/** The last process that {@link startAgent} started. @type {import('node:child_process').ChildProcess | undefined} */
 let last;
 
-/** Starts a process for a session; returns its identity as a hook reports it. */
-export async function startProcess() {
-  const child = spawn('sleep', ['600'], { stdio: 'ignore' });
+/** Runs a hook, and then as long as the test. */
+const AGENT = 'curl -sf -o /dev/null --unix-socket "$1" --json "$2" "http://hub/hooks/claude?$3&pid=$$" && exec sleep 600';
+
+/**
+ * Starts a process that reports a hook of its own, as an agent's hook does: on the socket, and from below the process.
+ *
+ * @param {Hub} hub
+ * @param {object} payload
+ * @param {Record<string, string | number | boolean>} params
+ */
+export async function startAgent(hub, payload, params) {
+  const words = Object.entries(params).map(([name, value]) => [name, String(value)]);
+  const child = spawn('sh', ['-c', AGENT, 'sh', hub.socket.socketPath, JSON.stringify(payload), String(new URLSearchParams(words))], { stdio: 'ignore' });
   last = child;
   atEnd(() => child.kill('SIGKILL'));
-  await until(() => child.pid, { what: 'the process runs' });
-  const started = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[19];
-  return { pid: Number(child.pid), started: Number(started), boot_id: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() };
+  const isKnown = (/** @type {any} */ { process }) => process?.pid === child.pid;
+  await until(async () => (await hub.get('/sessions')).sessions.some(isKnown), { what: 'the hub knows the process' });
 }
 
 export function killProcess() {

@@ -20,7 +20,7 @@ impl Driver {
             }
             Action::WithdrawQuestion(pick, by) => {
                 let id = self.question(*pick);
-                let expected = self.model.withdraw_question(id);
+                let expected = self.model.withdraw_question(id, by);
                 let by = by.clone();
                 self.either(&Command::WithdrawQuestion { id, by }, expected);
             }

@@ -19,6 +19,13 @@ pub(crate) struct Question {
 }
 
 impl Question {
+    fn demand_person(&self, by: &InboxName, may_anyway: bool) -> Result<(), Refusal> {
+        if self.kind == Kind::Approval && by.as_str() != InboxName::PERSON && !may_anyway {
+            return Err(Refusal::NotAllowed("this is settled by a person"));
+        }
+        Ok(())
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         !self.state.is_final()
     }
@@ -96,6 +103,7 @@ impl Model {
 
     pub(crate) fn claim(&mut self, id: Seq, by: &InboxName) -> Result<(), Refusal> {
         let question = self.open_question(id)?;
+        question.demand_person(by, false)?;
         if question.from == *by {
             return Err(Refusal::NotAllowed("nobody claims their own question"));
         }
@@ -103,8 +111,9 @@ impl Model {
         Ok(())
     }
 
-    pub(crate) fn withdraw_question(&mut self, id: Seq) -> Result<(), Refusal> {
-        self.open_question(id)?;
+    pub(crate) fn withdraw_question(&mut self, id: Seq, by: &InboxName) -> Result<(), Refusal> {
+        let question = self.open_question(id)?;
+        question.demand_person(by, question.from == *by)?;
         self.settle_question(id, QuestionState::Withdrawn, SettleReason::Withdrawn);
         Ok(())
     }

@@ -164,7 +164,7 @@ pub(super) fn register(session: &str, info: SessionInfo) -> Command {
     Command::Register {
         project,
         session,
-        info,
+        info: info.into(),
     }
 }
 

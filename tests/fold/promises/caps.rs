@@ -1,4 +1,4 @@
-//! The number of inboxes is bounded.
+//! The number of inboxes is bounded, and so are the number and the size of sessions.
 
 use super::*;
 
@@ -50,4 +50,97 @@ fn closing_an_inbox_frees_its_slot() {
     hub.close("inbox-7").unwrap();
     hub.say(sent("ci", "another"));
     assert_eq!(hub.state.inboxes(Some(&project())).count(), 1000);
+}
+
+#[test]
+fn a_thousand_questions_are_open_at_most_besides_those_of_hooks() {
+    let mut hub = Hub::new();
+    for _ in 0..1000 {
+        hub.say(said("w1", Kind::Question));
+    }
+    let refused = hub.try_notify(vec![said("w1", Kind::Approval)]);
+    assert_eq!(refused, Err(Refusal::TooManyQuestions { cap: 1000 }));
+    let key = "hook:permission";
+    hub.say(said("w1", Kind::Approval).key(key));
+    hub.withdraw(1);
+    hub.say(said("w1", Kind::Question));
+}
+
+fn titled(bytes: usize) -> SessionInfo {
+    SessionInfo {
+        title: Some("t".repeat(bytes)),
+        ..SessionInfo::default()
+    }
+}
+
+#[test]
+fn a_thousand_registered_sessions_live_at_most() {
+    let mut hub = Hub::new();
+    for n in 0..1000 {
+        hub.run(&register(&format!("s{n}"), SessionInfo::default()));
+    }
+    let refused = Err(Refusal::TooManySessions { cap: 1000 });
+    let another = register("one-more", SessionInfo::default());
+    assert_eq!(hub.ask(&another), refused);
+    let hook = hook("one-more", AgentEvent::Started);
+    assert_eq!(hub.ask(&Command::Hook(Box::new(hook))), refused);
+    hub.run(&register("s7", titled(10)));
+    hub.hook("s7", AgentEvent::Ended);
+    hub.run(&another);
+    assert_eq!(hub.ask(&register("s7", titled(20))), refused, "it resumes");
+}
+
+#[test]
+fn one_registration_has_32_kib_in_all() {
+    let mut hub = Hub::new();
+    hub.run(&register("s", titled(20_000)));
+    let branch = SessionInfo {
+        branch: Some("b".repeat(20_000)),
+        ..SessionInfo::default()
+    };
+    let refused = hub.ask(&register("s", branch));
+    assert_eq!(refused, Err(Refusal::SessionTooLarge { cap: 32 * 1024 }));
+    hub.run(&register("s", titled(30_000)));
+}
+
+#[test]
+fn all_registrations_have_16_mib_and_ended_sessions_make_room() {
+    let mut hub = Hub::new();
+    for n in 0..523 {
+        hub.run(&register(&format!("s{n}"), titled(32_000)));
+    }
+    let another = |n: u32| register(&format!("more{n}"), titled(32_000));
+    let refused = hub.ask(&another(1));
+    assert_eq!(refused, Err(Refusal::SessionsTooLarge { cap: 16 << 20 }));
+    hub.hook("s7", AgentEvent::Ended);
+    hub.hook("s3", AgentEvent::Ended);
+    hub.restart();
+    hub.run(&another(1));
+    assert!(hub.state.session(&project(), &name("s7")).is_none());
+    assert!(hub.state.session(&project(), &name("s3")).is_some());
+    hub.run(&another(2));
+    assert!(hub.ask(&another(3)).is_err());
+}
+
+#[test]
+fn the_last_64_ids_and_former_names_mean_a_session() {
+    let mut hub = Hub::new();
+    for n in 0..70 {
+        hub.changed_hook(&format!("id{n}"), AgentEvent::Started, |hook| {
+            hook.given = Some(name("w1"));
+            hook.info.title = Some(format!("title{n}"));
+        });
+    }
+    let finds = |hub: &Hub, text: &str| hub.state.find_key(&project(), &name(text)).is_some();
+    for (text, known) in [
+        ("id5", false),
+        ("id6", true),
+        ("id69", true),
+        ("title4", false),
+        ("title5", true),
+        ("title69", true),
+    ] {
+        assert_eq!(finds(&hub, text), known, "{text}");
+    }
+    hub.restart();
 }

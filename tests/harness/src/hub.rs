@@ -134,7 +134,7 @@ impl Hub {
 
     /// Returns a client over TCP with a person's session of the dashboard.
     pub async fn person(&self) -> Client {
-        let made = self.client().post("/login/code").await.expect(201);
+        let made = self.unix().post("/login/code").await.expect(201);
         let code = serde_json::json!({ "code": made.json()["code"] });
         let login = self.stranger().post_json("/login", code).await;
         let session = login.expect(200).json();

@@ -14,6 +14,7 @@ pub mod ntfy;
 mod poll;
 mod process;
 mod raw;
+mod repetitions;
 mod server;
 mod tmux;
 
@@ -26,8 +27,9 @@ pub use marker::Marker;
 pub use model::Model;
 pub use ntfy::Ntfy;
 pub use poll::{PATIENCE, until, within};
-pub use process::process;
+pub use process::{registration, request, requester, session_process};
 pub use raw::Raw;
+pub use repetitions::repetitions;
 pub use tmux::{Attached, Pane, Tmux};
 
 /// Timeout of any step; a passing test never reaches it.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 /// Timeout for one step of a real agent on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Polls until `ready` returns a value; panics after [`PATIENCE`].
 pub fn until<T>(what: &str, ready: impl FnMut() -> Option<T>) -> T {

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::{PATIENCE, process, until, within};
+use crate::{PATIENCE, registration, until, within};
 
 /// A tmux server with its socket in a directory of the test; killed when dropped.
 #[derive(Debug)]
@@ -80,16 +80,16 @@ impl Tmux {
         Pane { socket, id }
     }
 
-    /// Starts a program that prints `NAME is here` in a directory; returns its terminal, and the pane and process as a
-    /// session registers them.
-    pub fn session(&self, name: &str, dir: &Path) -> (Pane, Value) {
-        let script = format!("echo {name} is here; exec sleep 600");
+    /// Starts a program in a directory that registers itself and its pane as the session `id` of the hub at `socket`, and
+    /// prints `NAME is here`; returns its terminal.
+    pub fn session(&self, name: &str, dir: &Path, (socket, id): (&Path, &str)) -> Pane {
+        let info = json!({ "pane": "@PANE@" });
+        let register = registration(socket, id, &info);
+        let register = register.replace("s/@PID@/$$/", "\"s/@PID@/$$/;s/@PANE@/$TMUX_PANE/\"");
+        let script = format!("{register} >/dev/null; echo {name} is here; exec sleep 600");
         let pane = self.start(name, dir, &[], &["sh", "-c", &script].map(str::to_owned));
         pane.until("the program has started", |text| text.contains("is here"));
-        let pid = pane.tmux("display-message -p -t", &[pane.id(), "#{pane_pid}"]);
-        let process = process(pid.trim().parse().expect("a number"));
-        let info = json!({ "pane": pane.id(), "process": process });
-        (pane, info)
+        pane
     }
 }
 

@@ -1,10 +1,7 @@
 //! Buttons on the phone: their answers, and every way in which one comes too late or from somebody else.
 
 use hub_harness::ntfy::button;
-use hub_harness::{Hub, Ntfy, each};
-use hub_protocol::Timestamp;
-use hubd::core::secret::hex;
-use hubd::waiters::lease_token::LeaseKey;
+use hub_harness::{Ntfy, each};
 use serde_json::{Value, json};
 
 use super::Forwarding;
@@ -93,8 +90,8 @@ async fn a_question_that_was_settled_elsewhere_takes_no_button() {
     let (id, message) = it.asks("question", &["a", "b"]).await;
     it.client.answer(id, "b").await.expect(201);
     let reply = it.press(&message, "a").await;
-    assert_eq!(reply["message"], "too late: already answered: b (person)");
-    assert_eq!(it.state(id).await, json!(["answered", "b", "person"]));
+    assert_eq!(reply["message"], "too late: already answered: b (unknown)");
+    assert_eq!(it.state(id).await, json!(["answered", "b", "unknown"]));
 
     let (id, message) = it.asks("question", &["a", "b"]).await;
     let withdraw = format!("/questions/{id}/withdraw");
@@ -106,37 +103,22 @@ async fn a_question_that_was_settled_elsewhere_takes_no_button() {
     );
 }
 
-/// A token as the hub makes it, that expires at a time.
-fn token(hub: &Hub, epoch: &str, question: u64, expires_at: Timestamp) -> String {
-    let rest = format!("{question}.0.{}", expires_at.as_millis());
-    let key = LeaseKey::new(hub.token().as_bytes());
-    let tag = key.tag(&format!("hub forward v1 {epoch} phone {rest}"));
-    format!("{rest}.{}", hex(&tag))
-}
-
 #[tokio::test]
-async fn an_expired_button_says_so() {
+async fn presses_that_come_too_late_do_not_delay_another() {
     let it = Forwarding::start(BUTTONS);
-    let (id, message) = it.asks("question", &["a", "b"]).await;
-    let epoch = it.client.read("/hub").await["epoch"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    let body = button(&message, "a")["body"].as_str().unwrap();
-    let valid = Timestamp::from_millis(body.split('.').nth(2).unwrap().parse().unwrap());
-    assert_eq!(
-        token(&it.hub, &epoch, id, valid),
-        body,
-        "the test makes tokens as the hub does"
-    );
-    let left = valid.as_millis() - Timestamp::now().as_millis();
-    assert!((3_500_000..=3_600_000).contains(&left), "{left}");
-    let past = token(&it.hub, &epoch, id, Timestamp::now().plus_millis(-1));
-    it.ntfy.publish("reply", &past);
-    let reply = it.ntfy.until_messages("phone", 2).remove(1);
-    let expected = format!("too late: this button has expired; answer with: hubctl answer {id} …");
-    assert_eq!(reply["message"], expected);
-    assert_eq!(it.state(id).await[0], "open");
+    let (_, stale) = it.asks("question", &["a", "b"]).await;
+    it.press(&stale, "a").await;
+    let (id, message) = it.asks("question", &["c", "d"]).await;
+    let old = button(&stale, "a")["body"].as_str().unwrap();
+    for _ in 0..150 {
+        it.ntfy.publish("reply", old);
+    }
+    let mut events = it.client.events("?kinds=question").await;
+    it.ntfy.press(&message, "d").await;
+    while events.next_of("question").await.data["id"] != id {}
+    assert_eq!(it.state(id).await, json!(["answered", "d", "person"]));
+    let reports = it.ntfy.messages("phone");
+    assert!(reports.len() < 30, "{} messages", reports.len());
 }
 
 #[tokio::test]
@@ -147,40 +129,37 @@ async fn a_text_that_is_no_token_of_this_question_does_nothing() {
     let body = button(&message, "Allow")["body"].as_str().unwrap();
     let (_, rest) = body.split_once('.').unwrap();
     let longer = "x".repeat(4000);
-    for forged in [
-        "allow",
-        "",
-        "1.0.9999999999999.00",
-        &longer,
-        &format!("{other}.{rest}"),
-    ] {
+    for forged in ["allow", "", "1.0.9999999999999.00", &longer] {
         it.ntfy.publish("reply", forged);
     }
+    // It looks like a button of an earlier hub, and is explained once.
+    for _ in 0..2 {
+        it.ntfy.publish("reply", &format!("{other}.{rest}"));
+    }
     // The button is read after the forged texts, so they were read too.
-    let reply = it.press(&message, "Deny").await;
+    it.ntfy.press(&message, "Deny").await;
+    let reply = it.ntfy.until_messages("phone", 4).remove(3);
     assert_eq!(reply["message"], "answered: deny");
     assert_eq!(it.state(other).await[0], "open");
     assert_eq!(it.state(id).await, json!(["answered", "deny", "person"]));
-    assert_eq!(it.ntfy.messages("phone").len(), 3);
+    assert_eq!(it.ntfy.messages("phone").len(), 4);
 }
 
 #[tokio::test]
-async fn an_answer_that_was_given_while_the_hub_was_down_counts_and_is_read_once() {
+async fn a_button_of_an_earlier_hub_says_so_and_a_new_one_works() {
     let mut it = Forwarding::start(BUTTONS);
     let (id, message) = it.asks("approval", &[]).await;
-    it.hub.stop();
-    it.ntfy.press(&message, "Allow").await;
-    it.hub.start_again();
-    it.client = it.hub.client();
-    let reply = it.ntfy.until_messages("phone", 2).remove(1);
-    assert_eq!(reply["message"], "answered: allow");
-    assert_eq!(it.state(id).await, json!(["answered", "allow", "person"]));
     it.hub.restart();
     it.client = it.hub.client();
+    let reply = it.press(&message, "Allow").await;
+    let expected = format!(
+        "too late: this button is not of the hub that runs now; answer with: hubctl answer {id} …"
+    );
+    assert_eq!(reply["message"], expected);
+    assert_eq!(it.state(id).await[0], "open");
     let (_, message) = it.asks("approval", &[]).await;
     let reply = it.press(&message, "Deny").await;
     assert_eq!(reply["message"], "answered: deny");
-    assert_eq!(it.ntfy.messages("phone").len(), 4);
 }
 
 #[tokio::test]
@@ -193,4 +172,57 @@ async fn a_server_with_access_tokens_needs_only_the_answers_topic_to_be_open() {
     it.press(&message, "Allow").await;
     assert_eq!(it.state(id).await[0], "answered");
     assert!(!message.to_string().contains("s3cret"));
+}
+
+/// The phone shows the beginning of a notification, so what is allowed there must be all of it.
+#[tokio::test]
+async fn a_request_that_the_phone_does_not_show_to_its_end_can_only_be_denied() {
+    let it = Forwarding::start(BUTTONS);
+    let hook = |tool: &str, input: Value| json!({ "via": "hook", "request": { "tool_name": tool, "tool_input": input } });
+    for (shown, data) in [
+        (false, hook("Bash", json!({ "command": "x".repeat(400) }))),
+        (
+            false,
+            hook("Bash", json!({ "command": "git push ma\u{200b}in" })),
+        ),
+        (
+            false,
+            hook("Write", json!({ "file_path": "/home/me/.bashrc" })),
+        ),
+        (
+            true,
+            hook("Write", json!({ "file_path": "/a", "content": "x" })),
+        ),
+    ] {
+        let before = it.ntfy.messages("phone").len();
+        let post = json!({ "msg": "Agent w1 needs a permission: x", "from": "w1", "type": "approval", "data": data });
+        let id = it.client.notify(post).await;
+        let message = it
+            .ntfy
+            .until_messages("phone", before + 1)
+            .swap_remove(before);
+        let text = message["message"].as_str().unwrap();
+        if shown {
+            assert_eq!(text, "Write: file_path: /a\ncontent: x");
+            assert_eq!(each(&message["actions"], "label"), json!(["Allow", "Deny"]));
+            continue;
+        }
+        assert!(
+            text.ends_with("open it on the dashboard to allow it."),
+            "{text}"
+        );
+        assert_eq!(each(&message["actions"], "label"), json!(["Deny"]));
+        it.press(&message, "Deny").await;
+        assert_eq!(it.state(id).await, json!(["answered", "deny", "person"]));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_of_a_button_names_its_forward() {
+    let it = Forwarding::start(BUTTONS);
+    let (id, message) = it.asks("approval", &[]).await;
+    it.press(&message, "Allow").await;
+    let answer = it.client.question(id).await["answer_id"].clone();
+    let answer = it.client.read(&format!("/notifications/{answer}")).await;
+    assert_eq!(answer["evidence"], json!({ "forward": "phone" }));
 }

@@ -204,3 +204,42 @@ async fn after_a_restart_a_task_is_unknown_and_its_notification_pending() {
     let told = texts(&worker.call("wait", json!({})).await);
     assert_eq!(notifications(&told)[0]["msg"], "precious", "{told:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_has_sixteen_tasks_and_those_that_ended_go_first() {
+    let (_hub, client) = memory_hub();
+    let clients: Vec<Tasks> = (0..17)
+        .map(|n| Tasks::new(&client, &format!("c{n}")))
+        .collect();
+    let mut ids = Vec::new();
+    for it in &clients[..16] {
+        ids.push(it.begin(json!({})).await);
+    }
+    let refused = clients[16].call("wait", json!({})).await;
+    assert_eq!(refused["isError"], true, "{refused}");
+    let told = texts(&refused).concat();
+    assert!(told.contains("Refused (too_many_tasks)"), "{told}");
+    clients[3].cancel(&ids[3]).await;
+    clients[16].begin(json!({})).await;
+    let forgotten = clients[3].get(&ids[3]).await["result"]["status"].clone();
+    assert_eq!(forgotten, "failed");
+    let many: Vec<String> = (0..65).map(|n| format!("s{n}")).collect();
+    let refused = clients[0].call("wait", json!({ "all": many })).await;
+    assert!(texts(&refused).concat().contains("at most 64"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_sessions_have_a_thousand_tasks() {
+    let (_hub, client) = memory_hub();
+    let of = |n: usize| Tasks(Mcp::new(&client, &format!("session=s{n}&client=a")));
+    let clients: Vec<Tasks> = (0..=1000).map(of).collect();
+    for some in clients[..1000].chunks(100) {
+        let begun = some.iter().map(|it| it.begin(json!({ "seconds": 86400 })));
+        futures_util::future::join_all(begun).await;
+    }
+    let refused = clients[1000].call("wait", json!({})).await;
+    assert!(
+        texts(&refused).concat().contains("too_many_tasks"),
+        "{refused}"
+    );
+}

@@ -1,6 +1,6 @@
 //! Checks whether the hub answers, belongs to this user, and fits this client.
 
-use hub_protocol::{ClusterInfo, ForwardInfo, Hello, Timestamp};
+use hub_protocol::{ClusterInfo, Device, Devices, ForwardInfo, Hello, Timestamp};
 
 use super::finding::Finding;
 use crate::error::Error;
@@ -49,6 +49,7 @@ pub(super) async fn check(context: &Context) -> (Vec<Finding>, Option<Hub>) {
         let in_cluster = about.cluster.as_ref();
         found.extend(in_cluster.map(|it| cluster(it, &about.version)));
         found.extend(about.forwards.iter().map(forward));
+        found.extend(approvers(&hub, about.agents_may_approve).await);
     }
     if !hub.is_remote() {
         found.extend(tcp(context, &hub).await);
@@ -87,6 +88,24 @@ async fn version(hub: &Hub) -> Finding {
         ),
         Err(error) => Finding::problem(error.to_string(), "restart it: hubctl down && hubctl up"),
     }
+}
+
+/// Reports who may answer in the person's place.
+async fn approvers(hub: &Hub, agents_may_approve: bool) -> Vec<Finding> {
+    let request = Request::get(Path::new("/login/devices"));
+    let answer = hub.text_within(&request, PATIENCE).await;
+    let devices = answer.and_then(|it| parse::<Devices>(&it));
+    let devices = devices.map(|it| it.devices).unwrap_or_default();
+    let signed_in = devices.iter().map(|Device { id, name, created_at, .. }| {
+        Finding::ok(format!("{name} is signed in to the dashboard since {created_at} (hubctl dashboard --revoke {id})"))
+    });
+    let agents = agents_may_approve.then(|| {
+        Finding::warn(
+            "agents may give permissions to other agents",
+            "unless you want that, remove agents_may_approve from the configuration",
+        )
+    });
+    signed_in.chain(agents).collect()
 }
 
 /// Reports whether the hubs of a cluster work together.

@@ -1,12 +1,12 @@
 //! Checks this machine: free disk space, the spool, the status file.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use hub_protocol::Timestamp;
 
 use super::finding::Finding;
+use crate::commands::watch;
 use crate::identity::Context;
 
 /// With fewer free bytes than this, the hub soon refuses to store anything.
@@ -97,16 +97,12 @@ fn status_file(file: &Path) -> Finding {
             "set HUB_STATUS_FILE to a regular file of your own",
         )
     };
-    match fs::symlink_metadata(file) {
-        Ok(meta) if !meta.is_file() => bad("is not a regular file"),
-        Ok(meta) if meta.uid() != rustix::process::geteuid().as_raw() => {
-            bad("belongs to another user")
-        }
-        Ok(_) if fs::read(file).is_err() => bad("cannot be read"),
-        Ok(_) => Finding::ok(format!("the status file {shown} is readable")),
-        Err(_) if file.parent().is_some_and(Path::is_dir) => {
+    match watch::read(file) {
+        Ok(Some(_)) => Finding::ok(format!("the status file {shown} is readable")),
+        Ok(None) if file.parent().is_some_and(Path::is_dir) => {
             Finding::ok(format!("the status file {shown} does not exist yet"))
         }
-        Err(_) => bad("is in a directory that does not exist"),
+        Ok(None) => bad("is in a directory that does not exist"),
+        Err(error) => bad(&format!("cannot be read: {error}")),
     }
 }

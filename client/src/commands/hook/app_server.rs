@@ -1,8 +1,8 @@
 //! Codex's app-server: one process that runs the sessions of many terminals, and their hooks.
 
 use hub_protocol::Agent;
+use hub_protocol::process::command_line;
 
-use super::headless::command_line;
 use super::surroundings::PANE_DELIVERY;
 use crate::system::env::Env;
 use crate::system::process;

@@ -1,5 +1,6 @@
 //! Tells whether an agent's session is headless: it answers one prompt and ends, so nothing can wake it.
 
+use hub_protocol::process::{command_line, reads_terminal};
 use hub_protocol::{Agent, Process};
 
 use crate::system::env::Env;
@@ -34,13 +35,6 @@ pub(super) fn is_single_shot(env: &Env, agent: Agent, process: Option<&Process>)
     says_so(agent, &args) || reads_pipes && !reads_a_terminal(pid, &args)
 }
 
-/// The arguments of the process `pid`, the program's name first; empty if the system does not tell.
-pub(super) fn command_line(pid: u32) -> Vec<String> {
-    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let line = String::from_utf8_lossy(&line);
-    line.split('\0').map(str::to_owned).collect()
-}
-
 /// Whether a command line asks for a single answer.
 fn says_so(agent: Agent, args: &[&str]) -> bool {
     let has = |words: &[&str]| args.iter().skip(1).any(|arg| words.contains(arg));
@@ -58,11 +52,7 @@ fn says_so(agent: Agent, args: &[&str]) -> bool {
 /// Whether Gemini CLI or its fork Qwen Code reads its prompts from a terminal or an editor (`--acp`). From a pipe it reads
 /// one prompt, answers and ends.
 fn reads_a_terminal(pid: u32, args: &[&str]) -> bool {
-    let input = std::fs::read_link(format!("/proc/{pid}/fd/0"));
-    let is_terminal = |path: &std::path::Path| {
-        path.starts_with("/dev/pts") || path.to_string_lossy().starts_with("/dev/tty")
-    };
-    args.iter().any(|arg| arg.ends_with("acp")) || input.map_or(true, |path| is_terminal(&path))
+    args.iter().any(|arg| arg.ends_with("acp")) || reads_terminal(pid).unwrap_or(true)
 }
 
 #[cfg(test)]

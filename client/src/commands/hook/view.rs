@@ -8,8 +8,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use super::input::read_all;
 use crate::system::env::Env;
 
-/// How long tmux may take; the hook has 200 ms in all.
-const PATIENCE: Duration = Duration::from_millis(60);
+/// How long tmux may take; the hook has a second in all.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// For how many seconds after a key press a client counts as attended. Terminals stay open for hours.
 const ATTENDED: u64 = 60;

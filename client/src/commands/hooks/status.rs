@@ -48,17 +48,26 @@ pub(in crate::commands) struct HookStatus {
 
 /// The hooks in each settings file of `agent`.
 pub(super) fn look(agent: Agent, env: &Env, workspace: &Path, program: &str) -> Vec<HookStatus> {
-    let paths = SettingsScope::ALL
-        .into_iter()
-        .filter_map(|scope| Some((scope, files(agent).path(scope, env, workspace)?)));
-    let mut all: Vec<HookStatus> = paths
-        .map(|(scope, path)| look_at(agent, scope, path, program))
-        .collect();
+    let mut all: Vec<HookStatus> = Vec::new();
+    for scope in SettingsScope::ALL {
+        let path = files(agent).path(scope, env, workspace);
+        // In the home directory, the project's file is the user's.
+        let new = path.filter(|path| all.iter().all(|it| !is_same(&it.path, path)));
+        all.extend(new.map(|path| look_at(agent, scope, path, program)));
+    }
     let several = all.iter().filter(|found| found.hubctl.is_some()).count() > 1;
     for found in &mut all {
         found.duplicate |= several && found.hubctl.is_some();
     }
     all
+}
+
+/// Whether two paths are one file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    a == b
+        || a.canonicalize()
+            .ok()
+            .is_some_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
 fn look_at(agent: Agent, scope: SettingsScope, path: PathBuf, program: &str) -> HookStatus {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use hub_protocol::git::{Home, Repository, read};
-use hub_protocol::{ProjectName, Session, Spooled};
+use hub_protocol::{ProjectName, Session, SpoolKey, Spooled};
 use serde_json::Value;
 
 use crate::identity::Context;
@@ -16,13 +16,13 @@ use crate::spool::Spool;
 use crate::system::no_follow::Dir;
 
 /// The keys of the requests that are spooled for `project`.
-pub(super) fn spooled(spool: &Spool, project: &ProjectName) -> Vec<String> {
-    let items = spool.items().into_iter();
+pub(super) fn spooled(spool: &Spool, project: &ProjectName) -> Vec<SpoolKey> {
     let of = |request: &Spooled| match request {
         Spooled::Post(post) => in_post(post.get()),
         Spooled::Hook(hook) => in_query(&hook.query),
     };
-    items
+    spool
+        .items()
         .filter(|item| of(&item.request) == project.as_str())
         .map(|item| item.key)
         .collect()

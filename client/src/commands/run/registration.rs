@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hub_protocol::process::started;
 use hub_protocol::{Process, Session, SessionInfo};
 use reqwest::Method;
 
@@ -44,7 +45,7 @@ pub(super) async fn end(job: &Job, context: &Context) {
 
 /// Whether `process` is alive and not this one, because a second job may have the same name.
 fn is_anothers(process: &Process) -> bool {
-    let started = process::started(process.pid);
+    let started = started(process.pid);
     process.pid != std::process::id() && started.is_some() && started == process.started
 }
 
@@ -63,7 +64,7 @@ fn info(job: &Job, context: &Context) -> SessionInfo {
         cwd: text(context.env.cwd.as_os_str()),
         parent: job.parent.clone(),
         // This process instead of the command's, because it lives until it has reported the command's end.
-        process: Some(process::this()),
+        process: Some(Process::running(std::process::id())),
         pane: context.env.var("TMUX_PANE").and_then(text),
         pane_delivery: job.pane_delivery.then_some(true),
         ..SessionInfo::default()

@@ -14,7 +14,7 @@ pub(super) fn waiter_name(session: Option<&InboxName>) -> String {
 
 /// When this process started, in clock ticks since boot; if the system does not tell, the current time.
 fn started() -> u128 {
-    crate::system::process::started(std::process::id()).map_or_else(now, u128::from)
+    hub_protocol::process::started(std::process::id()).map_or_else(now, u128::from)
 }
 
 fn now() -> u128 {

@@ -61,7 +61,7 @@ pub(super) fn framed(batch: &WaitReply) -> (String, Option<Vec<Seq>>) {
     let lines: Vec<&str> = batch.notifications.iter().map(|it| it.get()).collect();
     let framed = Framed::new(&lines, batch.remaining);
     let only = (framed.shown < lines.len()).then(|| ids(&lines[..framed.shown]));
-    (framed.text, only)
+    (framed.as_str().to_owned(), only)
 }
 
 /// Whether the batch is only what was pending when the request timed out.

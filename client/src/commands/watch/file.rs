@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use hub_protocol::{Post, Seq, StatusLine, Timestamp};
+use hub_protocol::{Post, Seq, SpoolKey, StatusLine, Timestamp};
 use rustix::fs::OFlags;
 use sha2::{Digest as _, Sha256};
 
@@ -104,19 +104,14 @@ impl WatchedFile {
 
     /// The key for `post`, which reports this write. It sorts by the time of the write, and differs for another write
     /// or another post.
-    pub(super) fn key(&self, path: &Path, post: &Post) -> String {
+    pub(super) fn key(&self, path: &Path, post: &Post) -> SpoolKey {
         let (_, _, nanos) = self.write.as_ref().map_or((0, 0, 0), |write| write.stamp);
         let nanos = u64::try_from(nanos).unwrap_or_default();
         let post = serde_json::to_string(post).unwrap_or_default();
         let text = format!("{}\0{post}", path.display());
-        let digest = Sha256::digest(text.as_bytes());
-        let half = digest.iter().take(8);
-        half.fold(format!("{nanos:016x}"), |mut key, byte| {
-            use std::fmt::Write as _;
-            // Writing to a String cannot fail.
-            let _ = write!(key, "{byte:02x}");
-            key
-        })
+        let mut half = [0; 8];
+        half.copy_from_slice(&Sha256::digest(text.as_bytes())[..8]);
+        SpoolKey::new(nanos, u64::from_be_bytes(half))
     }
 
     /// Reports on stderr that the file is ignored, once for each reason.

@@ -1,16 +1,18 @@
 //! A status file of another machine, copied to this one while it changes.
 
-use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, ensure};
+use hub_protocol::Timestamp;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use rustix::fs::OFlags;
 
 use crate::commands::ssh::{Script, keep_connected};
 use crate::error::Error;
 use crate::identity::Context;
 use crate::output::say;
+use crate::system::no_follow::Dir;
 use crate::system::private::make_private;
 
 /// Prints the time of the last change and the first line of the file `$1`, now and after each change; waits by
@@ -46,24 +48,92 @@ fn copy_changes(host: &str, path: &str, to: &Path, works: &mut bool) -> anyhow::
         }
         *works = true;
         say(format!("watching {path} on {host}"));
+        let mut ignored = None;
         loop {
             let line = script.line()?;
-            if let Some((time, text)) = line.split_once(' ') {
-                store(to, time, text).with_context(|| to.display().to_string())?;
+            let Some((time, text)) = line.split_once(' ') else {
+                continue;
+            };
+            match written(time) {
+                Ok(time) => store(to, time, text).with_context(|| to.display().to_string())?,
+                Err(error) => {
+                    let why = Some(format!("{host}: a line of {path} is ignored: {error}"));
+                    if ignored != why {
+                        ignored = why;
+                        say(ignored.as_deref().unwrap_or_default());
+                    }
+                }
             }
         }
     };
     follow().expect_err("it ends with an error")
 }
 
-/// Stores the line `text`, written at `time` in seconds since 1970; removes the copy if the file is missing.
-fn store(to: &Path, time: &str, text: &str) -> anyhow::Result<()> {
-    let Ok(seconds) = time.parse() else {
-        let _ = fs::remove_file(to);
+/// The time of the last change, printed in seconds since 1970; `None` if the file is missing.
+fn written(seconds: &str) -> anyhow::Result<Option<SystemTime>> {
+    if seconds.is_empty() {
+        return Ok(None);
+    }
+    let seconds: i64 = seconds
+        .parse()
+        .context("its time is not a number of seconds")?;
+    let ahead = seconds.saturating_mul(1000)
+        > Timestamp::now()
+            .plus_millis(Timestamp::MAX_AHEAD_MS)
+            .as_millis();
+    ensure!(!ahead, "its time lies in the future");
+    let seconds = u64::try_from(seconds).context("its time lies before 1970")?;
+    Ok(Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)))
+}
+
+/// Stores the line `text`, written at `time`; removes the copy if the file is missing.
+fn store(to: &Path, time: Option<SystemTime>, text: &str) -> anyhow::Result<()> {
+    let (parent, name) = to
+        .parent()
+        .zip(to.file_name())
+        .context("no path of a file")?;
+    let (dir, name) = (Dir::open(parent)?, Path::new(name));
+    let Some(time) = time else {
+        let _ = dir.remove(name);
         return Ok(());
     };
-    let draft = to.with_extension("new");
-    fs::write(&draft, format!("{text}\n"))?;
-    File::open(&draft)?.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))?;
-    Ok(fs::rename(draft, to)?)
+    let draft = name.with_extension("new");
+    dir.write(&draft, &format!("{text}\n"))?;
+    dir.file(&draft, OFlags::WRONLY, 0)?.set_modified(time)?;
+    Ok(dir.rename(&draft, name)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_cannot_be_is_refused() {
+        assert_eq!(written("").unwrap(), None);
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+        assert!(time > SystemTime::now() || written("1800000000").unwrap() == Some(time));
+        for bad in [
+            "18446744073709551615",
+            "9223372036854775807",
+            "99999999999",
+            "-1",
+            "x",
+        ] {
+            assert!(written(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_copy_behind_a_link_is_replaced_and_the_link_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (copy, precious) = (dir.path().join("copy"), dir.path().join("precious"));
+        std::fs::write(&precious, "x").unwrap();
+        std::os::unix::fs::symlink(&precious, &copy).unwrap();
+        let now = Some(SystemTime::now());
+        store(&copy, now, "working").unwrap();
+        assert_eq!(std::fs::read_to_string(&copy).unwrap(), "working\n");
+        std::os::unix::fs::symlink(&precious, copy.with_extension("new")).unwrap();
+        assert!(store(&copy, now, "working").is_err());
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "x");
+    }
 }

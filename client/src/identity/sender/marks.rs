@@ -99,6 +99,7 @@ mod tests {
         assert_eq!(given(&anew).as_deref(), Some("w1"), "it was given another");
     }
 
+    // macOS hides the environment of `cat`.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_codex_below_another_agent_does_not_inherit_its_session() {
@@ -109,8 +110,8 @@ mod tests {
             .spawn()
             .unwrap();
         // A new process has the environment of its parent until it executes the program.
-        let environ = format!("/proc/{}/environ", owner.id());
-        while std::fs::read(&environ).unwrap() != b"CODEX_THREAD_ID=above\0" {
+        let id = owner.id().to_string();
+        while process::was_started_with(&id, "CODEX_THREAD_ID", "above") != Some(true) {
             std::thread::yield_now();
         }
         let mark = format!("{}:claude", owner.id());

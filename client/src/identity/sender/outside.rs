@@ -43,7 +43,7 @@ fn agent_of(env: &Env) -> Option<InboxName> {
     {
         return None;
     }
-    let meta = std::fs::read_to_string(dir.join("meta.json")).ok()?;
+    let meta = hub_protocol::git::read(&dir.join("meta.json")).ok()?;
     let meta: serde_json::Value = serde_json::from_str(&meta).unwrap_or_default();
     let id = match meta["id"].as_str().unwrap_or_default() {
         "" => dir.file_name()?.to_str()?,

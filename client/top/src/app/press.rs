@@ -117,6 +117,9 @@ impl App {
             self.note = "It has an answer already: u takes it back".into();
             return;
         }
+        if action.approves() && !self.may_approve(question) {
+            return;
+        }
         match (action, dialog(question)) {
             (Action::Approve, Dialog::Permission { .. }) => {
                 self.hold(question, "allow".into(), now);
@@ -151,6 +154,20 @@ impl App {
             }
             _ => self.note = "It is not answered with that key: the details show how".into(),
         }
+    }
+
+    /// Whether the whole request was drawn to its end; says why not.
+    fn may_approve(&mut self, question: &Question) -> bool {
+        let is_drawn = self.read.is_some() && self.read == self.selected;
+        if question.complete && is_drawn {
+            return true;
+        }
+        self.note = if question.complete {
+            "Read it to its end first: PgDn".into()
+        } else {
+            "Not all of it can be shown here: open it on the dashboard".into()
+        };
+        false
     }
 
     fn hold(&mut self, question: &Question, answer: String, now: Timestamp) {

@@ -23,7 +23,13 @@ fn press(app: &mut App, keys: &str, now: Timestamp) -> Vec<Request> {
         c => KeyCode::Char(c),
     });
     let events = codes.map(|code| KeyEvent::new(code, KeyModifiers::NONE));
-    events.flat_map(|it| app.press(it, now)).collect()
+    let drawn = |it| {
+        let requests = app.press(it, now);
+        // The next frame shows the whole request.
+        app.drawn();
+        requests
+    };
+    events.flat_map(drawn).collect()
 }
 
 /// The answers that are sent at `now`, as `ID answer`.
@@ -76,6 +82,26 @@ fn a_permission_is_approved_or_denied_with_a_reason() {
     app.apply(Update::Answered(25, Err("refused".into())), at(113));
     press(&mut app, "A", at(114));
     assert_eq!(answers(&mut app, at(119)), ["25 allow always"]);
+}
+
+#[test]
+fn a_request_is_approved_only_if_it_is_whole_and_was_drawn_to_its_end() {
+    let mut app = app();
+    press(&mut app, "j", at(100));
+    app.press(KeyCode::Char('j').into(), at(100));
+    for key in ['a', 'A'] {
+        app.press(KeyCode::Char(key).into(), at(100));
+        assert_eq!(app.note, "Read it to its end first: PgDn");
+    }
+    let questions = app.store.questions.iter_mut();
+    questions.for_each(|it| it.complete = false);
+    for key in ["a", "A"] {
+        press(&mut app, key, at(100));
+        assert!(app.note.starts_with("Not all of it"), "{}", app.note);
+    }
+    assert_eq!(answers(&mut app, at(200)), [""; 0]);
+    press(&mut app, "d\n", at(201));
+    assert_eq!(answers(&mut app, at(206)), ["25 deny"]);
 }
 
 #[test]

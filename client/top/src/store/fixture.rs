@@ -23,7 +23,7 @@ fn session_json(name: &str, phase: &str, seconds: i64, text: &str) -> Value {
 
 fn question_json(id: u64, from: &str, kind: &str, msg: &str, data: &Value) -> Value {
     json!({"id": id, "project": "default", "from": from, "type": kind, "ts": at(i64::try_from(id).unwrap()),
-        "expires_at": at(9999), "state": "open", "msg": msg, "data": data, "deliverable": true})
+        "expires_at": at(9999), "state": "open", "msg": msg, "text": msg, "complete": true, "data": data, "deliverable": true})
 }
 
 fn notification_json(id: u64, from: &str, kind: &str, msg: &str) -> Value {

@@ -32,7 +32,6 @@ use std::path::{Path, PathBuf};
 use hub_protocol::{Process, Timestamp};
 use serde::Deserialize;
 
-use crate::bridges::local_sessions::start_ticks;
 use crate::bridges::untrusted_dir::{DirError, UntrustedDir};
 
 /// The directory of session files below Claude Code's configuration directory.
@@ -49,6 +48,7 @@ const WRITE_MS: i64 = 1_000;
 #[serde(rename_all = "camelCase")]
 pub(super) struct SessionFile {
     pub(super) pid: u32,
+    /// The start of the process, on Linux as in [`Process::started`].
     #[serde(default)]
     pub(super) proc_start: Option<String>,
     #[serde(default)]
@@ -109,10 +109,12 @@ pub(super) fn read(dir: &Path, process: &Process) -> Result<SessionFile, Ignored
         }
     })?;
     // A killed process leaves its file behind, and its number may belong to another process now.
+    // What it writes on other systems is not known, so there the process table alone decides.
+    let is_known = cfg!(target_os = "linux") && file.proc_start.is_some();
     let started = process.started.map(|it| it.to_string());
     let is_current = file.pid == process.pid
-        && (file.proc_start.is_none() || file.proc_start == started)
-        && start_ticks(process.pid) == process.started;
+        && (!is_known || file.proc_start == started)
+        && hub_protocol::process::started(process.pid) == process.started;
     if is_current {
         Ok(file)
     } else {

@@ -1,13 +1,12 @@
 use super::session_file::Status;
 use super::*;
-use crate::bridges::local_sessions::own_process;
 
 const NOW: i64 = 1_000;
 
 fn session(since: i64, dialog: Option<i64>) -> KnownSession {
     KnownSession {
         key: (ProjectName::default(), "s1".parse().unwrap()),
-        process: own_process(),
+        process: Process::running(std::process::id()),
         seq: 1,
         since: Timestamp::from_millis(since),
         in_turn: dialog.is_none(),
@@ -145,7 +144,7 @@ fn only_a_small_own_file_of_this_very_process_is_believed() {
     let dir = tempfile::tempdir().unwrap();
     let sessions = dir.path().join("sessions");
     std::fs::create_dir(&sessions).unwrap();
-    let process = own_process();
+    let process = Process::running(std::process::id());
     let path = sessions.join(format!("{}.json", process.pid));
     let started = process.started.unwrap().to_string();
     let write = |pid: u32, started: &str, more: &str| {

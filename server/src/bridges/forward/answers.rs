@@ -1,15 +1,17 @@
 //! The answers that buttons give. A button publishes its token to a topic of the ntfy server, and the hub subscribes to that
 //! topic: <https://docs.ntfy.sh/subscribe/api/>. So the phone needs no way to the hub.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hub_protocol::{InboxName, Kind, Notification, Post, QuestionState, Seq, Timestamp};
+use hub_protocol::{Evidence, InboxName, Kind, Notification, Post, QuestionState, Seq, Timestamp};
 use hyper::Request;
 use hyper::body::Incoming;
 use serde::Deserialize;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -31,19 +33,28 @@ const SILENCE: Duration = Duration::from_secs(150);
 const MAX_LINE: usize = 16 * 1024;
 /// How far back a forward reads that has read no answer yet: no older token is valid.
 const FIRST_SINCE: &str = "1h";
-/// How many valid tokens are read in a minute; a token that leaks must flood neither the log nor the phone.
-const PRESSES_PER_MINUTE: u32 = 60;
+/// How many presses that come too late are reported in a minute; a token that leaks must flood neither the log nor the
+/// phone. A press that gives an answer never waits for others: each question takes one.
+const LATE_PER_MINUTE: u32 = 20;
+/// How many reports wait for the phone; more are left out.
+const MAX_REPORTS: usize = 32;
 /// A connection that lasted for longer was sound, so the next one is opened at once.
 const LASTING: Duration = Duration::from_secs(60);
+/// How many buttons of an earlier hub are explained. Anyone may write such tokens into the topic.
+const MAX_EXPLAINED: usize = 20;
 /// How often a reply to the phone is tried.
 const REPLY_ATTEMPTS: u32 = 3;
 
 /// Reads the answers of one forward.
-pub(super) struct AnswerReader {
+struct AnswerReader {
     hub: Hub,
     forward: Arc<Forward>,
-    /// When the minute began, and the valid tokens that were read in it.
-    presses: (Instant, u32),
+    /// When the minute began, and the presses in it that came too late.
+    late: (Instant, u32),
+    /// The messages to the phone, which a slow server must not let the next press wait for.
+    reports: mpsc::Sender<Bytes>,
+    /// The questions with a button of an earlier hub that was explained.
+    explained: HashSet<Seq>,
 }
 
 /// A line of the stream. Other events than `message` keep the connection open.
@@ -65,37 +76,39 @@ enum PressOutcome {
     Busy,
 }
 
-impl AnswerReader {
-    pub(super) fn new(hub: Hub, forward: Arc<Forward>) -> Self {
-        let presses = (Instant::now(), 0);
-        Self {
-            hub,
-            forward,
-            presses,
-        }
-    }
+/// Reads the answers of a forward until `shutdown`.
+pub(super) async fn read_all(hub: Hub, forward: Arc<Forward>, shutdown: CancellationToken) {
+    let (reports, unsent) = mpsc::channel(MAX_REPORTS);
+    let reader = AnswerReader {
+        hub,
+        forward: Arc::clone(&forward),
+        late: (Instant::now(), 0),
+        explained: HashSet::new(),
+        reports,
+    };
+    let both = async { tokio::join!(reader.run(), send_all(&forward, unsent)) };
+    let _: Option<((), ())> = shutdown.run_until_cancelled(both).await;
+}
 
-    /// Reads answers until `shutdown`.
-    pub(super) async fn run(mut self, shutdown: CancellationToken) {
-        let read = async {
-            let mut backoff = Backoff::new();
-            loop {
-                until_active(&self.hub).await;
-                let began = Instant::now();
-                let ended = self.subscribe().await;
-                if began.elapsed() > LASTING {
-                    backoff = Backoff::new();
-                }
-                if let Err(why) = ended
-                    && self.forward.progress.answers(Some(&why))
-                {
-                    let forward = self.forward.name();
-                    tracing::warn!(forward, why, "the answers of its buttons cannot be read");
-                }
-                tokio::time::sleep(backoff.next(None)).await;
+impl AnswerReader {
+    /// Reads answers for ever.
+    async fn run(mut self) {
+        let mut backoff = Backoff::new();
+        loop {
+            until_active(&self.hub).await;
+            let began = Instant::now();
+            let ended = self.subscribe().await;
+            if began.elapsed() > LASTING {
+                backoff = Backoff::new();
             }
-        };
-        let _: Option<()> = shutdown.run_until_cancelled(read).await;
+            if let Err(why) = ended
+                && self.forward.progress.answers(Some(&why))
+            {
+                let forward = self.forward.name();
+                tracing::warn!(forward, why, "the answers of its buttons cannot be read");
+            }
+            tokio::time::sleep(backoff.next(None)).await;
+        }
     }
 
     /// Reads the topic until the connection ends. Fails if it could not be opened.
@@ -163,13 +176,8 @@ impl AnswerReader {
         }
         // Anyone may write into the topic, so a text that is no token of this hub is ignored.
         let Some(press) = self.forward.tokens(&self.hub).check(&line.message) else {
-            tracing::debug!(
-                forward = self.forward.name(),
-                "a message in the topic of the answers is no token"
-            );
-            return;
+            return self.explain(&line.message).await;
         };
-        self.throttle().await;
         let mut backoff = Backoff::new();
         let (question, outcome) = loop {
             match self.press(press, &line.message).await {
@@ -177,6 +185,9 @@ impl AnswerReader {
                 done => break done,
             }
         };
+        if matches!(outcome, PressOutcome::Late(_)) && self.has_reported_enough() {
+            return;
+        }
         let noted = self.hub.submit(Command::Forwarded {
             name: self.forward.name().into(),
             up_to: None,
@@ -185,7 +196,30 @@ impl AnswerReader {
         if let Err(error) = noted.await {
             tracing::debug!(%error, "the position in the answers was not noted");
         }
-        self.reply(question.as_ref(), outcome).await;
+        self.report(question.as_ref(), outcome);
+    }
+
+    /// Tells the person that a button is none of this hub's, once for each open question: the hub was started again since.
+    async fn explain(&mut self, token: &str) {
+        let Some(press) = buttons::parsed(token) else {
+            return;
+        };
+        let found = self
+            .hub
+            .read(|state, _| state.question(press.question).cloned());
+        let is_open = matches!(found, Ok(Some(asked)) if !asked.state.is_final());
+        if !is_open
+            || self.explained.len() >= MAX_EXPLAINED
+            || !self.explained.insert(press.question)
+        {
+            return;
+        }
+        let why = format!(
+            "this button is not of the hub that runs now; answer with: hubctl answer {} …",
+            press.question
+        );
+        let question = self.notification(press.question).await.ok().flatten();
+        self.report(question.as_ref(), PressOutcome::Late(why));
     }
 
     /// Gives the answer of a button. Returns its question too, if the log still holds it.
@@ -201,7 +235,7 @@ impl AnswerReader {
         };
         let outcome = if asked.state.is_final() {
             self.settled(&asked).await
-        } else if press.expires_at <= Timestamp::now() {
+        } else if press.is_over(Timestamp::now()) {
             PressOutcome::Late(format!(
                 "this button has expired; answer with: hubctl answer {} …",
                 press.question
@@ -225,13 +259,17 @@ impl AnswerReader {
             reply_to: Some(question.id),
             ..Post::default()
         };
-        let context = Context::new(&self.hub).by_person(true);
+        let evidence = Evidence {
+            forward: Some(self.forward.name().to_owned()),
+            ..Evidence::default()
+        };
+        let context = Context::new(&self.hub).by_person(true).observed(evidence);
         let drafts = match draft::prepare(post, &context) {
             Ok(draft) => vec![draft],
             Err(draft::InvalidPost::Storage(_)) => return PressOutcome::Busy,
             Err(error) => return PressOutcome::Late(error.to_string()),
         };
-        let once = Some(IdempotencyKey::new(token.trim(), answer.as_bytes()));
+        let once = Some(IdempotencyKey::new(token, answer.as_bytes()));
         match self.hub.submit(Command::Notify { drafts, once }).await {
             Ok(done) if done.repeated => PressOutcome::Late("this button was used already".into()),
             Ok(_) => PressOutcome::Answered(answer),
@@ -269,7 +307,7 @@ impl AnswerReader {
     }
 
     /// Reports the outcome on the phone.
-    async fn reply(&self, question: Option<&Notification>, outcome: PressOutcome) {
+    fn report(&self, question: Option<&Notification>, outcome: PressOutcome) {
         let (text, level) = match outcome {
             // Without a sound: the person has just pressed the button.
             PressOutcome::Answered(answer) => (format!("answered: {answer}"), 2),
@@ -278,25 +316,31 @@ impl AnswerReader {
         };
         let title = question.map_or("hub", sender);
         let message = self.forward.ntfy_message(title, &text, level);
-        let body = Bytes::from(message.to_string());
-        let mut backoff = Backoff::new();
-        for _ in 0..REPLY_ATTEMPTS {
-            match self.forward.poster.post(&self.forward, body.clone()).await {
-                PostOutcome::Accepted | PostOutcome::Refused(_) => return,
-                PostOutcome::Failed(_, pause) => tokio::time::sleep(backoff.next(pause)).await,
-            }
+        if self.reports.try_send(message.to_string().into()).is_err() {
+            let forward = self.forward.name();
+            tracing::debug!(forward, "what became of a press is not reported");
         }
     }
 
-    /// Waits until the next minute if this one has had too many valid tokens.
-    async fn throttle(&mut self) {
-        let next = self.presses.0 + Duration::from_secs(60);
-        if self.presses.1 >= PRESSES_PER_MINUTE {
-            tokio::time::sleep_until(next).await;
+    /// Counts a press that came too late. Whether this minute has had too many.
+    fn has_reported_enough(&mut self) -> bool {
+        if self.late.0.elapsed() >= Duration::from_secs(60) {
+            self.late = (Instant::now(), 0);
         }
-        if Instant::now() >= next {
-            self.presses = (Instant::now(), 0);
+        self.late.1 += 1;
+        self.late.1 > LATE_PER_MINUTE
+    }
+}
+
+/// Sends reports to the phone.
+async fn send_all(forward: &Forward, mut unsent: mpsc::Receiver<Bytes>) {
+    while let Some(body) = unsent.recv().await {
+        let mut backoff = Backoff::new();
+        for _ in 0..REPLY_ATTEMPTS {
+            match forward.poster.post(forward, body.clone()).await {
+                PostOutcome::Accepted | PostOutcome::Refused(_) => break,
+                PostOutcome::Failed(_, pause) => tokio::time::sleep(backoff.next(pause)).await,
+            }
         }
-        self.presses.1 += 1;
     }
 }

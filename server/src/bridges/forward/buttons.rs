@@ -1,19 +1,23 @@
 //! The buttons of a question, and their tokens.
 //!
 //! A token gives one answer to one question until it expires: `QUESTION.BUTTON.EXPIRY.TAG`, where the tag is HMAC-SHA256
-//! over the rest, the forward and the log, in hexadecimal. So only this hub can make one, and the hub stores none.
+//! over the rest, the forward and the log, in hexadecimal. The key is random, and only in this process's memory: no file of
+//! the hub helps to make a token, and a button ends with the hub that sent it.
 
 use hub_protocol::{Epoch, Kind, Notification, Seq, Timestamp};
 use serde_json::Value;
 use subtle::ConstantTimeEq as _;
 
-use crate::core::secret::hex;
-use crate::waiters::lease_token::LeaseKey;
+use crate::core::asked::asked;
+use crate::core::secret::{Token, hex};
 
 /// How long a button works, in milliseconds.
 const VALID_MS: i64 = 3600 * 1000;
 /// The most buttons of a notification of ntfy.
 const MAX: usize = 3;
+/// The characters and the lines that a phone shows of a notification.
+const SHOWN: usize = 300;
+const LINES: usize = 6;
 
 /// A button on the phone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,12 +39,28 @@ pub(super) struct Press {
     pub(super) expires_at: Timestamp,
 }
 
-/// The answers that the buttons of a notification give; empty if it is not a question that a button can answer.
+impl Press {
+    /// Whether the button has expired.
+    pub(super) fn is_over(&self, now: Timestamp) -> bool {
+        self.expires_at <= now
+    }
+}
+
+/// The whole request or question, if a phone draws it to its end.
+pub(super) fn whole(it: &Notification) -> Option<String> {
+    let asked = asked(it);
+    let fits = asked.text.chars().count() <= SHOWN && asked.text.split('\n').count() <= LINES;
+    (asked.complete && fits).then_some(asked.text)
+}
+
+/// The answers that the buttons of a notification give; empty if it is not a question that a button can answer. What a
+/// phone does not show to its end can only be denied there.
 pub(super) fn answers(it: &Notification) -> Vec<String> {
     let is_form = |data: &Value| !data["dialog"]["requested_schema"].is_null();
     match it.kind {
+        Kind::Approval if whole(it).is_none() => vec!["deny".into()],
         Kind::Approval => vec!["allow".into(), "deny".into()],
-        Kind::Question if !it.data.as_ref().is_some_and(is_form) => {
+        Kind::Question if !it.data.as_ref().is_some_and(is_form) && whole(it).is_some() => {
             let options = it.options.iter().flatten();
             options.take(MAX).cloned().collect()
         }
@@ -50,7 +70,7 @@ pub(super) fn answers(it: &Notification) -> Vec<String> {
 
 /// Makes and checks the tokens of one forward.
 pub(super) struct Tokens<'a> {
-    pub(super) key: &'a LeaseKey,
+    pub(super) key: &'a Token,
     pub(super) epoch: Epoch,
     pub(super) forward: &'a str,
 }
@@ -70,32 +90,42 @@ impl Tokens<'_> {
                 (Kind::Approval, _) => "Deny".into(),
                 _ => answer,
             };
-            let token = format!("{}.{}", rest(press), self.tag(press));
+            let token = self.token(press);
             Button { label, token }
         };
         answers(it).into_iter().enumerate().map(button).collect()
     }
 
-    /// Returns the content of a token; `None` if this hub did not make it for this forward.
+    /// Returns the content of a token; `None` if this hub did not make it for this forward. A token has one spelling.
     pub(super) fn check(&self, token: &str) -> Option<Press> {
-        let mut parts = token.trim().split('.');
-        let mut part = || parts.next();
-        let (question, button, expiry, tag) = (part()?, part()?, part()?, part()?);
-        let press = Press {
-            question: question.parse().ok()?,
-            button: button.parse().ok()?,
-            expires_at: Timestamp::from_millis(expiry.parse().ok()?),
-        };
-        let is_own: bool = self.tag(press).as_bytes().ct_eq(tag.as_bytes()).into();
-        (is_own && part().is_none()).then_some(press)
+        let press = parsed(token)?;
+        let own = self.token(press);
+        let is_own: bool = own.as_bytes().ct_eq(token.as_bytes()).into();
+        is_own.then_some(press)
+    }
+
+    fn token(&self, press: Press) -> String {
+        format!("{}.{}", rest(press), self.tag(press))
     }
 
     fn tag(&self, press: Press) -> String {
         let (epoch, forward) = (self.epoch, self.forward);
-        hex(&self
-            .key
-            .tag(&format!("hub forward v1 {epoch} {forward} {}", rest(press))))
+        let text = format!("{epoch} {forward} {}", rest(press));
+        hex(&self.key.hmac(&[text.as_bytes()]))
     }
+}
+
+/// The content of a text that looks like a token, of whichever hub.
+pub(super) fn parsed(token: &str) -> Option<Press> {
+    let mut parts = token.split('.');
+    let mut part = || parts.next();
+    let (question, button, expiry, tag) = (part()?, part()?, part()?, part()?);
+    (tag.len() == 64 && part().is_none()).then_some(())?;
+    Some(Press {
+        question: question.parse().ok()?,
+        button: button.parse().ok()?,
+        expires_at: Timestamp::from_millis(expiry.parse().ok()?),
+    })
 }
 
 /// The part of a token that its tag signs.
@@ -123,7 +153,7 @@ mod tests {
 
     #[test]
     fn an_approval_has_two_buttons_and_a_question_its_first_options() {
-        let key = LeaseKey::new(b"secret");
+        let key = Token::generate().unwrap();
         let tokens = Tokens {
             key: &key,
             epoch: Epoch(7),
@@ -133,6 +163,14 @@ mod tests {
         assert_eq!(of(Kind::Approval, &[]), ["Allow", "Deny"]);
         assert_eq!(of(Kind::Question, &["a", "b", "c", "d"]), ["a", "b", "c"]);
         assert_eq!(of(Kind::Error, &["a"]), [""; 0]);
+        let mut approval = asks(1, Kind::Approval, &[]);
+        for msg in ["x".repeat(301), "\n".repeat(6), "ls\u{202e}".into()] {
+            approval.msg = msg;
+            assert_eq!(labels(&approval, &tokens), ["Deny"]);
+        }
+        let mut plan = asks(1, Kind::Question, &["approve", "reject"]);
+        plan.msg = "x".repeat(301);
+        assert_eq!(labels(&plan, &tokens), [""; 0]);
         let mut form = asks(1, Kind::Question, &["a"]);
         form.data = Some(serde_json::json!({ "dialog": { "requested_schema": {} } }));
         assert_eq!(labels(&form, &tokens), [""; 0]);
@@ -140,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_token_is_valid_for_its_forward_log_question_button_and_time_only() {
-        let key = LeaseKey::new(b"secret");
+        let key = Token::generate().unwrap();
         let tokens = Tokens {
             key: &key,
             epoch: Epoch(7),
@@ -150,7 +188,9 @@ mod tests {
         let token = tokens.buttons(&asked, asked.ts).remove(1).token;
         let press = tokens.check(&token).unwrap();
         assert_eq!((press.question, press.button), (12, 1));
-        assert_eq!(press.expires_at, asked.ts.plus_millis(VALID_MS));
+        let end = asked.ts.plus_millis(VALID_MS);
+        assert_eq!(press.expires_at, end);
+        assert!(press.is_over(end) && !press.is_over(end.plus_millis(-1)));
         let (_, tag) = token.rsplit_once('.').unwrap();
         let expiry = press.expires_at.as_millis();
         for forged in [
@@ -159,12 +199,18 @@ mod tests {
             format!("12.1.{}.{tag}", expiry + 1),
             format!("12.1.{expiry}.{}", "0".repeat(64)),
             format!("{token}.x"),
+            format!("0{token}"),
+            format!("+{token}"),
+            format!("12.01.{expiry}.{tag}"),
+            format!("12.1.+{expiry}.{tag}"),
+            format!("12.1.{expiry}.{}", tag.to_uppercase()),
+            format!(" {token}"),
             format!("12.1.{expiry}."),
             String::new(),
         ] {
             assert_eq!(tokens.check(&forged), None, "{forged}");
         }
-        let other = LeaseKey::new(b"other");
+        let other = Token::generate().unwrap();
         for foreign in [
             Tokens {
                 forward: "tablet",

@@ -295,7 +295,7 @@ impl Forward {
     /// The tokens of this forward's buttons.
     pub(super) fn tokens<'a>(&'a self, hub: &'a Hub) -> Tokens<'a> {
         Tokens {
-            key: hub.leases(),
+            key: &self.buttons,
             epoch: hub.log().epoch(),
             forward: self.name(),
         }

@@ -8,14 +8,19 @@ use hub_protocol::{Kind, Notification, Priority, is_hidden};
 use serde_json::{Value, json};
 
 use super::Forward;
-use super::buttons::Button;
+use super::buttons::{Button, whole};
 use crate::config::ForwardKind;
 use crate::core::secret::Secret;
 
 /// The most bytes of a text. ntfy takes 4,096 and Discord 2,000 characters, with the sender and the options.
 const MAX_TEXT: usize = 1500;
+/// The most bytes of a message to Discord, with its ellipsis less than the characters that it takes.
+const MAX_DISCORD: usize = 1990;
 /// The most bytes of a label, so that a question with long options fits too.
 const MAX_LABEL: usize = 60;
+
+/// The text of a notification that cannot show all that would be allowed.
+const NOT_ALL: &str = "\nNot all of it fits here: open it on the dashboard to allow it.";
 
 impl Forward {
     /// The body of the request that passes a notification on, whose stored form is `json`.
@@ -29,7 +34,11 @@ impl Forward {
     }
 
     fn ntfy(&self, it: &Notification, buttons: &[Button]) -> Value {
-        let mut text = text(it);
+        let whole = whole(it).filter(|_| !buttons.is_empty());
+        let mut text = whole.clone().unwrap_or_else(|| text(it));
+        if it.kind == Kind::Approval && whole.is_none() && !buttons.is_empty() {
+            text.push_str(NOT_ALL);
+        }
         // Buttons show at most three options.
         if buttons.len() < options(it).len() {
             text.push_str(&list(it));
@@ -86,6 +95,8 @@ fn discord(it: &Notification) -> Value {
         text(it),
         list(it)
     );
+    // A link must show where it leads, so none gets a text of its own.
+    let text = shortened(&text.replace("](", "]\\("), MAX_DISCORD);
     // Without this, a text could mention everyone.
     json!({ "content": text, "allowed_mentions": { "parse": [] } })
 }

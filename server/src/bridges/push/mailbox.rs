@@ -18,7 +18,6 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::claude_inbox::Outstanding;
-use crate::bridges::local_sessions::start_ticks;
 use crate::bridges::untrusted_dir::own_user;
 use crate::bridges::{Verdict, store};
 use crate::core::command::IdempotencyKey;
@@ -210,7 +209,7 @@ async fn take(hub: &Hub, outstanding: &Outstanding, line: Line, pid: Option<u32>
 
 /// The living session whose process this is, and whether it is the primary one.
 fn session_of(hub: &Hub, pid: u32) -> Option<(ProjectName, InboxName, bool)> {
-    let started = start_ticks(pid);
+    let started = hub_protocol::process::started(pid);
     let found = hub.read(|state, _| {
         state.sessions(None).find_map(|(project, key, session)| {
             let process = session.info()?.process.as_ref()?;

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
-use hub_protocol::{Agent, FailedWay, ProjectName, Seq, Way};
+use hub_protocol::{Agent, FailedWay, OwnWords, Seq, Way};
 
 use super::claude_inbox::{ClaudeInbox, ClaudeInboxes};
 use super::codex::{CodexThread, CodexThreads};
@@ -72,10 +72,10 @@ impl Transport {
     }
 
     /// The prompt that announces notifications, given as JSON.
-    pub(super) fn announcement(&self, project: &ProjectName, notifications: &[Bytes]) -> String {
+    pub(super) fn announcement(&self, notifications: &[Bytes]) -> OwnWords {
         match self {
-            Self::Pane(pane) => pane.line(project, notifications),
-            _ => wake_text::prompt(project, notifications),
+            Self::Pane(_) => OwnWords::of(wake_text::PASTED),
+            _ => wake_text::prompt(notifications),
         }
     }
 
@@ -89,7 +89,7 @@ impl Transport {
                 }
                 Self::Inbox(inbox) => inbox.send(prompt).await,
                 Self::Thread(thread) => thread.wake(prompt).await,
-                Self::Pane(pane) => pane.wake(prompt).await,
+                Self::Pane(pane) => pane.wake().await,
             }
         };
         tokio::time::timeout(TIMEOUT, woken).await?
@@ -134,10 +134,9 @@ pub(super) async fn choose(
     }
 }
 
-/// Whether something is pending for a session in a pane that was not pasted into it yet.
+/// Whether something is pending for a session in a pane.
 fn needs_pane(candidate: &PushSession) -> bool {
-    let is_pending = !candidate.pending.is_empty() && is_useful(Way::Pane, candidate);
-    is_pending && candidate.pane.is_some() && !candidate.is_headless
+    !candidate.pending.is_empty() && candidate.pane.is_some() && !candidate.is_headless
 }
 
 /// Whether the session has another way that has not failed, although it takes nothing at this moment.
@@ -209,7 +208,7 @@ async fn inbox(
         return Err(TRIED);
     }
     if candidate.bypasses {
-        return Err("Claude Code holds messages of others while its mode allows everything");
+        return Err("Claude Code holds messages of others in a mode that may allow everything");
     }
     let process = candidate.process.as_ref();
     let process = process.ok_or("the session's process is not known")?;

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hub_protocol::one_line;
@@ -10,6 +11,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
+
+use crate::hub::{Programs, RunningProgram};
 
 /// How long the hub reads what is left of the output after the end.
 const REST: Duration = Duration::from_millis(200);
@@ -32,19 +35,23 @@ pub(super) struct Program {
 }
 
 /// Kills a process group when it is dropped.
-struct Group(Pid);
+struct Group {
+    leader: Pid,
+    #[allow(dead_code)] // held until the group is killed
+    running: RunningProgram,
+}
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let _ = kill_process_group(self.0, Signal::KILL);
+        let _ = kill_process_group(self.leader, Signal::KILL);
     }
 }
 
 impl Program {
     /// Runs the program to its end or its time limit. Returns how it failed, and logs that with the last line of its output.
-    pub(super) async fn run(&self) -> Result<(), String> {
+    pub(super) async fn run(&self, programs: &Arc<Programs>) -> Result<(), String> {
         let program = self.words[0].as_str();
-        let (why, said) = match self.ended().await {
+        let (why, said) = match self.ended(programs).await {
             Ok((Some(status), _)) if status.success() => return Ok(()),
             Ok((Some(status), said)) => (status.to_string(), said),
             Ok((None, said)) => (format!("killed after {} s", self.limit.as_secs()), said),
@@ -61,10 +68,13 @@ impl Program {
     }
 
     /// Returns how the program ended, `None` after the time limit, and the last line of its output.
-    async fn ended(&self) -> std::io::Result<(Option<ExitStatus>, String)> {
+    async fn ended(
+        &self,
+        programs: &Arc<Programs>,
+    ) -> std::io::Result<(Option<ExitStatus>, String)> {
         let (output, writer) = std::io::pipe()?;
         let mut output = pipe::Receiver::from_file(File::from(OwnedFd::from(output)))?;
-        let (mut child, group) = self.spawn(writer)?;
+        let (mut child, group) = self.spawn(writer, programs)?;
         let stdin = child.stdin.take();
         let feed = async {
             if let Some(mut stdin) = stdin {
@@ -88,7 +98,11 @@ impl Program {
         Ok((status, one_line(line.unwrap_or_default()).into_owned()))
     }
 
-    fn spawn(&self, output: std::io::PipeWriter) -> std::io::Result<(Child, Group)> {
+    fn spawn(
+        &self,
+        output: std::io::PipeWriter,
+        programs: &Arc<Programs>,
+    ) -> std::io::Result<(Child, Group)> {
         let mut command = Command::new(&self.words[0]);
         command
             .args(&self.words[1..])
@@ -109,10 +123,14 @@ impl Program {
         for (name, value) in &self.variables {
             command.env(name, value);
         }
-        let child = command.spawn()?;
+        let (child, running) = programs.start(|| {
+            let child = command.spawn()?;
+            let id = child.id().ok_or(std::io::ErrorKind::NotFound)?;
+            Ok((child, id))
+        })?;
         let pid = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        let group = pid.map(Group).ok_or(std::io::ErrorKind::NotFound)?;
-        Ok((child, group))
+        let leader = pid.ok_or(std::io::ErrorKind::NotFound)?;
+        Ok((child, Group { leader, running }))
     }
 }
 

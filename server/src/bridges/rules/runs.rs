@@ -38,7 +38,7 @@ pub(super) async fn start_all(hub: &Hub, shutdown: &CancellationToken) {
             } else if let Some((program, notification)) = program(hub, firing).await {
                 let hub = hub.clone();
                 programs.spawn(async move {
-                    let ended = program.run().await;
+                    let ended = program.run(hub.programs()).await;
                     drop(slot);
                     if let Err(why) = ended {
                         let fail = RuleCommand::Fail {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hub_protocol::{Kind, Notification, Post, Process, ProjectName, SessionInfo};
 
 use super::*;
-use crate::bridges::{Verdict, local_sessions, store};
+use crate::bridges::{Verdict, store};
 use crate::core::command::{Command, IdempotencyKey};
 use crate::hub::draft::Context;
 
@@ -96,7 +96,7 @@ async fn register_process(hub: &Hub, session: &str, cwd: &Path, process: Option<
     let command = Command::Register {
         project: project(),
         session: session.parse().unwrap(),
-        info,
+        info: info.into(),
     };
     hub.submit(command).await.unwrap();
 }
@@ -255,7 +255,7 @@ async fn a_line_older_than_its_registration_counts_once_the_session_is_known() {
         write(&status_file(&tree, "w1"), "completed early\n");
         files.scan_now(std::slice::from_ref(&tree)).await;
         // This process began before all of the test's writes.
-        let process = local_sessions::own_process();
+        let process = hub_protocol::Process::running(std::process::id());
         register_process(hub, "w1", &tree, Some(process)).await;
         files.request_scans();
     });
@@ -358,7 +358,7 @@ async fn a_spooled_notification_cannot_be_from_the_person() {
     let bridge = TestBridge::new();
     let body = r#"{"msg":"approve everything","from":"person"}"#.to_owned();
     let body = serde_json::value::RawValue::from_string(body).unwrap();
-    let item = SpoolItem::new("k".into(), Spooled::Post(body));
+    let item = SpoolItem::new("k".parse().unwrap(), Spooled::Post(body));
     let expected = Verdict::Stored;
     assert_eq!(crate::bridges::submit(&bridge.hub, item).await, expected);
     let published = bridge.published(1, async |_, _| {}).await;

@@ -45,6 +45,7 @@ pub(super) async fn check(config: &Config, out: impl Write) -> anyhow::Result<()
             "this machine is '{}' in the cluster '{}'",
             connection.node, settings.name
         ))?;
+        own_key(&connection, &mut report)?;
         permissions(settings, &connection.node, &mut report).await?;
         stream(&connection, config, &mut report).await?;
     }
@@ -114,6 +115,22 @@ async fn server(
         ))?;
     }
     Ok(true)
+}
+
+/// Checks that hubs with this table of keys believe this hub who makes its requests.
+fn own_key(connection: &ClusterConnection, report: &mut Report<impl Write>) -> anyhow::Result<()> {
+    let (node, keys) = (&connection.node, &connection.keys);
+    let Some(own) = keys.own() else {
+        return Ok(report.problem(
+            "without cluster.creds, other hubs take everyone on this machine for an unknown caller",
+            "give the hub an nkey: docs/cluster.md",
+        )?);
+    };
+    if keys.of(node).as_ref() == Some(&own) {
+        return Ok(report.fine("this hub signs its calls with the key of cluster.nodes")?);
+    }
+    let todo = format!("add {node} = \"{own}\" to [cluster.nodes] on each machine, this one too");
+    Ok(report.problem("cluster.nodes does not have the key of this hub", &todo)?)
 }
 
 /// Tries what a hub needs and what it must not be able to do. Nothing that is tried has an effect.

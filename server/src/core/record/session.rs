@@ -11,7 +11,7 @@ pub struct SessionSet {
     /// The session's first id, which identifies it for good.
     pub session: InboxName,
     /// The properties that changed; the name is unique in the project.
-    pub info: SessionInfo,
+    pub info: Box<SessionInfo>,
     /// Another id that means this session from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alias: Option<InboxName>,

@@ -16,6 +16,8 @@ const MAX_RULES: usize = 100;
 const MAX_NAME: usize = 64;
 /// The most bytes of a compiled expression, which with the length of the text bounds the time of a match.
 const MAX_REGEX: usize = 128 * 1024;
+/// The most bytes that each search with an expression keeps to be fast. It is slower once it needs more.
+const MAX_DFA: usize = 256 * 1024;
 /// The default cooldown.
 const COOLDOWN: &str = "1m";
 /// How long a program may run by default.
@@ -214,7 +216,7 @@ impl Settings {
             let mut builder = RegexBuilder::new(text);
             builder
                 .size_limit(MAX_REGEX)
-                .dfa_size_limit(1 << 20)
+                .dfa_size_limit(MAX_DFA)
                 .nest_limit(50);
             builder
                 .build()

@@ -3,11 +3,11 @@
 use axum::http::StatusCode;
 
 /// One row of the table.
-pub(super) struct CatalogueEntry {
-    pub(super) status: u16,
-    pub(super) code: &'static str,
-    pub(super) title: &'static str,
-    pub(super) hint: &'static str,
+pub(crate) struct CatalogueEntry {
+    pub(crate) status: u16,
+    pub(crate) code: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) hint: &'static str,
 }
 
 /// Makes [`Code`] from the table: for each error its status, its code on the wire, its title and its hint.
@@ -23,7 +23,7 @@ macro_rules! codes {
             /// Every code, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            pub(super) const fn entry(self) -> CatalogueEntry {
+            pub(crate) const fn entry(self) -> CatalogueEntry {
                 let (status, code, title, hint) = match self {
                     $(Self::$name => ($status, $code, $title, $hint),)*
                 };
@@ -136,12 +136,24 @@ codes! {
     /// A listener limit is reached.
     TooManyListeners => 409 "too_many_listeners", "too many listeners",
         "remove some with DELETE /sessions/{target}/listeners/{caller}; GET /sessions shows them";
+    /// A limit on open questions is reached.
+    TooManyQuestions => 409 "too_many_questions", "too many open questions",
+        "answer or withdraw some; GET /questions shows them";
+    /// A limit on sessions is reached.
+    TooManySessions => 409 "too_many_sessions", "too many sessions",
+        "end some with DELETE /sessions/{target}, or reset their project; GET /sessions shows them";
+    /// A limit on background waits of MCP clients is reached.
+    TooManyTasks => 409 "too_many_tasks", "too many background waits",
+        "cancel some, or wait until one ends";
     /// The lease was not issued by this hub.
     ForgedLease => 422 "forged_lease", "not a lease of this hub",
         "use the lease exactly as GET /wait gave it, or acknowledge ids";
     /// The writer's queue is full.
     Busy => 503 "busy", "the hub is busy",
         "retry in a second, with the same Idempotency-Key";
+    /// Too many requests of this kind run or wait already, each of which is expensive.
+    Overloaded => 503 "overloaded", "too many expensive requests at once",
+        "retry in a second, one request at a time";
     /// No hub of the cluster is active, or NATS did not confirm the commit.
     NoActiveHub => 503 "no_active_hub", "no hub of the cluster is active",
         "it may have been stored: retry in a second, with the same Idempotency-Key; hubctl status shows the cluster";

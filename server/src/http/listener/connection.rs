@@ -105,7 +105,7 @@ impl Server {
         let service = service_fn(|request: Request<Incoming>| {
             status.begin_request(
                 is_public(request.method(), request.uri().path()),
-                !may_wait(&request),
+                !ends_with_client(&request),
             );
             match heads.take().fault().or_else(|| coding_fault(&request)) {
                 Some(fault) => refuse(fault, status.occupy()),
@@ -153,25 +153,32 @@ impl Server {
         exit: &'a StreamHandoff,
     ) -> ResponseFuture<'a> {
         let busy = status.occupy();
-        let mut request =
-            request.map(|body| Body::new(TimedBody::new(body, status.clone(), self.body_timeout)));
+        let (parts, body) = request.into_parts();
+        let body = TimedBody::new(body, status.clone(), self.body_timeout);
+        let unread = body.unread();
+        let mut request = Request::from_parts(parts, Body::new(body));
         request.extensions_mut().insert(peer);
         let answering = self.app.clone().answer(request);
         Box::pin(async move {
             let response = answering.await;
+            unread.drain().await;
             let response = response.map(|body| ResponseBody { body, _busy: busy });
             Ok(exit.unless_endless(response).await)
         })
     }
 }
 
-/// Whether a request may be answered late on purpose. During such a request, the end of the client's input counts as a
-/// disconnect, because nothing else shows that a waiter is gone.
-fn may_wait(request: &Request<Incoming>) -> bool {
+/// Whether a request may be answered late, on purpose or because it is expensive. During such a request, the end of the
+/// client's input counts as a disconnect, because nothing else shows that the client is gone.
+fn ends_with_client(request: &Request<Incoming>) -> bool {
     let path = request.uri().path();
     let below = |root| path.strip_prefix(root).is_some_and(|it| !it.is_empty());
-    let asks = request.method() == Method::GET && below("/questions/");
-    matches!(path, "/wait" | "/events" | "/mcp") || below("/hooks/") || asks
+    let reads = request.method() == Method::GET;
+    let waits = matches!(path, "/wait" | "/events" | "/mcp") || below("/hooks/");
+    let asks = reads && below("/questions/");
+    let computes = matches!(path, "/markdown" | "/rules/test" | "/stats") || below("/why/");
+    let searches = reads && (path == "/notifications" || path.ends_with("/trace"));
+    waits || asks || computes || searches
 }
 
 /// The fault in a request's Transfer-Encoding, if any. hyper accepts codings that it does not decode.

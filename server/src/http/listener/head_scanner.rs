@@ -154,38 +154,44 @@ impl HeadScanner {
     }
 
     fn name<'a>(&mut self, bytes: &'a [u8], mut name: Name, mut length: usize) -> &'a [u8] {
-        for (at, &byte) in bytes.iter().enumerate() {
-            if byte == b'\n' {
-                self.state = LINE;
-                if matches!(&name[..length], [] | b"\r") {
-                    self.end_head();
-                } else {
-                    self.head.started = true;
-                }
-                return &bytes[at + 1..];
-            }
-            if byte == b':' {
-                self.begin_value(&name[..length]);
-                return &bytes[at + 1..];
-            }
+        let end = memchr::memchr2(b':', b'\n', bytes);
+        let part = &bytes[..end.unwrap_or(bytes.len())];
+        let whole = if let (0, Some(_)) = (length, end) {
+            part
+        } else {
             // A longer name keeps one byte more than any name in question, so it never matches.
-            if let Some(slot) = name.get_mut(length) {
-                *slot = byte.to_ascii_lowercase();
-                length += 1;
+            let room = &mut name[length..];
+            let kept = part.len().min(room.len());
+            room[..kept].copy_from_slice(&part[..kept]);
+            length += kept;
+            &name[..length]
+        };
+        let Some(end) = end else {
+            self.state = ScanState::Name { name, length };
+            return &[];
+        };
+        if bytes[end] == b':' {
+            self.begin_value(whole);
+        } else {
+            self.state = LINE;
+            if matches!(whole, [] | b"\r") {
+                self.end_head();
+            } else {
+                self.head.started = true;
             }
         }
-        self.state = ScanState::Name { name, length };
-        &[]
+        &bytes[end + 1..]
     }
 
     fn begin_value(&mut self, name: &[u8]) {
         self.head.started = true;
-        self.state = ScanState::Value(name == CONTENT_LENGTH);
-        if name == CONTENT_LENGTH {
+        let is_length = name.eq_ignore_ascii_case(CONTENT_LENGTH);
+        self.state = ScanState::Value(is_length);
+        if is_length {
             self.head.lengths = self.head.lengths.saturating_add(1);
             self.head.length = 0;
         }
-        self.head.coded |= name == TRANSFER_ENCODING;
+        self.head.coded |= name.eq_ignore_ascii_case(TRANSFER_ENCODING);
     }
 
     fn value<'a>(&mut self, bytes: &'a [u8], is_length: bool) -> &'a [u8] {

@@ -1,7 +1,7 @@
 //! The remembered devices: the browsers that are signed in, each with one session of 12 hours.
 //!
-//! They are kept in `STATE_DIR/devices.json` without secrets: a session's token is its device's id with an HMAC by the
-//! hub's token. So a new hub's token ends all sessions, and removing a device ends its session.
+//! They are kept in `STATE_DIR/devices.json`, which every program of the user can read, so without anything that opens a
+//! session: see [`verifier`]. Removing a device ends its session.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,15 @@ use std::time::Duration;
 
 use hub_protocol::{Device, Timestamp};
 use serde::{Deserialize, Serialize};
-use subtle::ConstantTimeEq;
 use tokio_util::sync::CancellationToken;
 
 use crate::core::durable;
-use crate::core::secret::{Token, hex, hmac};
+use crate::core::secret::hex;
 use crate::core::time::Now;
+
+mod verifier;
+
+use verifier::Verifier;
 
 /// How long a session is valid: a working day.
 pub const SESSION_LIFE: Duration = Duration::from_secs(12 * 60 * 60);
@@ -24,12 +27,6 @@ pub const SESSION_LIFE: Duration = Duration::from_secs(12 * 60 * 60);
 const MAX_DEVICES: usize = 100;
 /// Random bytes in a device's id. It is no secret.
 const ID_BYTES: usize = 8;
-/// The prefix of the HMAC input of a session's token. It separates tokens from proofs of `GET /hello`, whose input
-/// begins with hexadecimal digits.
-const CONTEXT: &[u8] = b"dashboard session\0";
-/// The prefix of the HMAC input with which a browser proves that it knows a session's token.
-const RESUME: &[u8] = b"resume\0";
-
 /// The devices of a hub, shared by the guard and the sign-in handlers.
 #[derive(Clone, Default)]
 pub struct Devices(Arc<DeviceTable>);
@@ -50,15 +47,27 @@ struct StoredDevice {
     device: Device,
     /// The address in `Host` at which it signed in. Its session is resumed at that address only.
     host: String,
+    #[serde(flatten)]
+    verifier: Verifier,
     /// Cancelled when the device is removed.
     #[serde(skip)]
     removed: CancellationToken,
+}
+
+/// A session with its token, which the hub does not keep.
+#[derive(Debug)]
+pub struct OpenedSession {
+    /// The session.
+    pub session: DashboardSession,
+    /// Its token: `ID.SECRET`.
+    pub token: String,
 }
 
 /// A device's session. The guard adds it to the extensions of every request that the session makes.
 #[derive(Debug, Clone)]
 pub struct DashboardSession {
     id: String,
+    name: String,
     expires: Timestamp,
     removed: CancellationToken,
 }
@@ -97,19 +106,23 @@ impl Devices {
         name: String,
         host: &str,
         now: Now,
-    ) -> Result<DashboardSession, getrandom::Error> {
+    ) -> Result<OpenedSession, getrandom::Error> {
         let mut id = [0u8; ID_BYTES];
         getrandom::fill(&mut id)?;
+        let id = hex(&id);
+        let (token, verifier) = Verifier::new(&id, host)?;
         let seconds = now.wall.as_millis() / 1000 + SESSION_LIFE.as_secs().cast_signed();
         let entry = StoredDevice {
             device: Device {
-                id: hex(&id),
+                id,
                 name,
                 created_at: now.wall,
                 used_at: now.wall,
                 expires_at: Timestamp::from_millis(seconds * 1000),
+                own: false,
             },
             host: host.into(),
+            verifier,
             removed: CancellationToken::new(),
         };
         let session = entry.session();
@@ -123,7 +136,7 @@ impl Devices {
         if let Err(error) = self.store() {
             tracing::warn!(%error, "a signed-in browser is forgotten when the hub restarts");
         }
-        Ok(session)
+        Ok(OpenedSession { session, token })
     }
 
     /// The devices with a session that is valid now, oldest first.
@@ -153,31 +166,27 @@ impl Devices {
     pub(crate) fn verify(
         &self,
         text: &str,
-        key: &Token,
         now: Now,
     ) -> Result<DashboardSession, SessionTokenError> {
         let (id, _) = text.split_once('.').ok_or(SessionTokenError::Forged)?;
-        if !bool::from(token_of(id, key).as_bytes().ct_eq(text.as_bytes())) {
+        let mut table = self.lock();
+        let entry = table.iter_mut().find(|entry| entry.device.id == id);
+        // The token of a removed device and a forged one look the same.
+        let entry = entry.ok_or(SessionTokenError::Over)?;
+        if !entry.verifier.accepts(text) {
             return Err(SessionTokenError::Forged);
         }
-        self.live(id, now, |entry| {
-            entry.device.used_at = now.wall;
-            entry.session()
-        })
-        .ok_or(SessionTokenError::Over)
+        if entry.is_over(now) {
+            return Err(SessionTokenError::Over);
+        }
+        entry.device.used_at = now.wall;
+        Ok(entry.session())
     }
 
-    /// Proves that the hub knows the session of device `id`: the HMAC of `parts`, with the session's token as the key.
-    /// `None` without such a session.
-    pub(crate) fn prove(
-        &self,
-        id: &str,
-        key: &Token,
-        parts: &[&[u8]],
-        now: Now,
-    ) -> Option<[u8; 32]> {
-        self.live(id, now, |_| ())?;
-        Some(hmac(token_of(id, key).as_bytes(), parts))
+    /// Proves to the browser of device `id` that this is the hub that it signed in to: the HMAC of `parts`. `None` without
+    /// such a session.
+    pub(crate) fn prove(&self, id: &str, parts: &[&[u8]], now: Now) -> Option<[u8; 32]> {
+        self.live(id, now, |entry| entry.verifier.prove(parts))
     }
 
     /// The session of device `id`, if `proof` proves that the caller knows its token, for this challenge and for the
@@ -186,19 +195,14 @@ impl Devices {
         &self,
         (id, challenge, proof): (&str, &str, &str),
         host: &str,
-        key: &Token,
         now: Now,
-    ) -> Option<DashboardSession> {
-        let parts = [RESUME, challenge.as_bytes(), host.as_bytes()];
-        let expected = hex(&hmac(token_of(id, key).as_bytes(), &parts));
-        if !bool::from(expected.as_bytes().ct_eq(proof.as_bytes())) {
-            return None;
-        }
+    ) -> Option<OpenedSession> {
         let session = self.live(id, now, |entry| {
-            (entry.host == host).then(|| {
-                entry.device.used_at = now.wall;
-                entry.session()
-            })
+            let token = entry.verifier.open(id, challenge, host, proof);
+            let token = token.filter(|_| entry.host == host)?;
+            entry.device.used_at = now.wall;
+            let session = entry.session();
+            Some(OpenedSession { session, token })
         });
         session.flatten()
     }
@@ -235,6 +239,7 @@ impl StoredDevice {
     fn session(&self) -> DashboardSession {
         DashboardSession {
             id: self.device.id.clone(),
+            name: self.device.name.clone(),
             expires: self.device.expires_at,
             removed: self.removed.clone(),
         }
@@ -242,9 +247,14 @@ impl StoredDevice {
 }
 
 impl DashboardSession {
-    /// The session's token: `ID.PROOF`.
-    pub fn token(&self, key: &Token) -> String {
-        token_of(&self.id, key)
+    /// The id of its device.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The name of its device.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Its end time.
@@ -262,10 +272,6 @@ impl DashboardSession {
     pub(crate) fn removed(&self) -> &CancellationToken {
         &self.removed
     }
-}
-
-fn token_of(id: &str, key: &Token) -> String {
-    format!("{id}.{}", hex(&key.hmac(&[CONTEXT, id.as_bytes()])))
 }
 
 /// A name for a browser, from its `User-Agent`: `Firefox 140 on Linux`.

@@ -4,45 +4,89 @@ use std::io;
 use std::net::SocketAddr;
 
 #[cfg(target_os = "linux")]
-use super::socket_table;
-
-/// The user of the process at `remote`, which is connected to the hub's `local`; `None` if the system's tables do not
-/// list the connection.
-///
-/// The client's end of a loopback connection has its own line, with the addresses swapped.
-#[cfg(target_os = "linux")]
-pub(crate) fn of(local: SocketAddr, remote: SocketAddr) -> io::Result<Option<u32>> {
-    // A program may use an IPv6 socket to connect to an IPv4 address.
-    for (table, addresses) in [
-        ("/proc/net/tcp", [remote, local]),
-        ("/proc/net/tcp6", [mapped(remote), mapped(local)]),
-    ] {
-        let text = match std::fs::read_to_string(table) {
-            // A machine without IPv6 has no second table.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && table.ends_with('6') => {
-                continue;
-            }
-            read => read?,
-        };
-        let [from, to] = addresses.map(socket_table::listed);
-        if let Some(uid) = uid_in(&text, &from, &to) {
-            return Ok(Some(uid));
-        }
-    }
-    Ok(None)
-}
+pub(crate) use listing::of;
 
 /// The stand-in for systems without these tables: it accepts every program as the hub's user.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn of(_: SocketAddr, _: SocketAddr) -> io::Result<Option<u32>> {
+#[allow(clippy::unused_async)] // as on Linux
+pub(crate) async fn of(_: SocketAddr, _: SocketAddr) -> io::Result<Option<u32>> {
     Ok(Some(rustix::process::geteuid().as_raw()))
 }
 
+/// The system's tables. To read them takes long if there are many connections, and any program may ask and make
+/// connections. So they are read once for all who ask meanwhile, and only part of the time.
 #[cfg(target_os = "linux")]
-fn uid_in(table: &str, from: &str, to: &str) -> Option<u32> {
-    let mut rows = socket_table::rows(table);
-    let row = rows.find(|row| row.local == from && row.remote == to && row.inode != 0)?;
-    Some(row.uid)
+mod listing {
+    use std::collections::HashMap;
+    use std::time::{Duration, Instant};
+
+    use tokio::sync::Mutex;
+
+    use super::{SocketAddr, io};
+    use crate::http::peer::socket_table::{listed, rows};
+
+    /// The part of the time in which the tables are read: one in this many.
+    const PART: u32 = 10;
+
+    /// What the tables listed last.
+    static LAST: Mutex<Option<Listing>> = Mutex::const_new(None);
+
+    /// The users of the connections, by their own and the other end's address.
+    pub(super) struct Listing {
+        began: Instant,
+        took: Duration,
+        owners: HashMap<[String; 2], u32>,
+    }
+
+    /// The user of the process at `remote`, which is connected to the hub's `local`; `None` if the system's tables do
+    /// not list the connection.
+    ///
+    /// The client's end of a loopback connection has its own line, with the addresses swapped.
+    pub(crate) async fn of(local: SocketAddr, remote: SocketAddr) -> io::Result<Option<u32>> {
+        let asked = Instant::now();
+        let mut last = LAST.lock().await;
+        if let Some(listing) = last.as_ref().filter(|it| it.began >= asked) {
+            return Ok(listing.owner(local, remote));
+        }
+        if let Some(next) = last.as_ref().map(|it| it.began + it.took * PART) {
+            tokio::time::sleep_until(next.into()).await;
+        }
+        let read = tokio::task::spawn_blocking(Listing::read).await;
+        let listing = last.insert(read.map_err(io::Error::other)??);
+        Ok(listing.owner(local, remote))
+    }
+
+    impl Listing {
+        pub(super) fn read() -> io::Result<Self> {
+            let began = Instant::now();
+            let mut tables = std::fs::read_to_string("/proc/net/tcp")?;
+            match std::fs::read_to_string("/proc/net/tcp6") {
+                Ok(table) => tables.push_str(&table),
+                // A machine without IPv6 has no second table.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+            Ok(Self {
+                owners: owners(&tables),
+                began,
+                took: began.elapsed(),
+            })
+        }
+
+        pub(super) fn owner(&self, local: SocketAddr, remote: SocketAddr) -> Option<u32> {
+            // A program may use an IPv6 socket to connect to an IPv4 address.
+            let mapped = [remote, local].map(super::mapped);
+            let mut keys = [[remote, local], mapped].into_iter();
+            keys.find_map(|key| self.owners.get(&key.map(listed)).copied())
+        }
+    }
+
+    pub(super) fn owners(tables: &str) -> HashMap<[String; 2], u32> {
+        let rows = rows(tables).filter(|row| row.inode != 0);
+        let key = |ends: [&str; 2]| ends.map(str::to_owned);
+        rows.map(|row| (key([row.local, row.remote]), row.uid))
+            .collect()
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -57,7 +101,36 @@ fn mapped(address: SocketAddr) -> SocketAddr {
 mod tests {
     use std::net::{Ipv6Addr, SocketAddrV6, TcpListener, TcpStream};
 
+    use super::listing::{Listing, owners};
     use super::*;
+
+    fn of(local: SocketAddr, remote: SocketAddr) -> io::Result<Option<u32>> {
+        Ok(Listing::read()?.owner(local, remote))
+    }
+
+    #[tokio::test]
+    async fn those_who_ask_at_the_same_time_get_one_answer() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let clients: Vec<_> = (0..20)
+            .map(|_| TcpStream::connect(address).unwrap())
+            .collect();
+        let us = rustix::process::geteuid().as_raw();
+        let all = clients
+            .iter()
+            .map(|it| super::of(address, it.local_addr().unwrap()));
+        for owner in futures_util::future::join_all(all).await {
+            assert_eq!(owner.unwrap(), Some(us));
+        }
+        drop(clients);
+        let later = TcpStream::connect(address).unwrap();
+        let owner = super::of(address, later.local_addr().unwrap()).await;
+        assert_eq!(
+            owner.unwrap(),
+            Some(us),
+            "what was read before does not count"
+        );
+    }
 
     #[test]
     fn a_connection_belongs_to_the_user_who_made_it() {
@@ -89,7 +162,7 @@ mod tests {
     fn the_line_of_another_users_socket_gives_that_user() {
         let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
                      1: 0100007F:A1B2 0100007F:12AE 01 00000000:00000000 00:00000000 00000000  1001        0 76342 1 0\n";
-        assert_eq!(uid_in(table, "0100007F:A1B2", "0100007F:12AE"), Some(1001));
-        assert_eq!(uid_in(table, "0100007F:12AE", "0100007F:A1B2"), None);
+        let key = ["0100007F:A1B2".to_owned(), "0100007F:12AE".to_owned()];
+        assert_eq!(owners(table).into_iter().collect::<Vec<_>>(), [(key, 1001)]);
     }
 }

@@ -9,8 +9,9 @@
 //! notification daemon.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+
+use super::caller::is_beside_us;
 
 /// The unit that `hub-desktop --install-unit` installs.
 const UNIT: &str = "hub-desktop.service";
@@ -21,7 +22,7 @@ pub(super) fn is_desktops_service(pid: u32, parent: u32, uid: u32) -> bool {
     let transient = format!("/run/user/{uid}/systemd/transient/{UNIT}");
     is_unit(&groups(pid), uid)
         && is_manager(&groups(parent), uid)
-        && is_our_program(Path::new(&format!("/proc/{pid}/exe")))
+        && is_beside_us(Path::new(&format!("/proc/{pid}/exe")), "hub-desktop")
         && !Path::new(&transient).exists()
 }
 
@@ -43,16 +44,6 @@ fn is_manager(groups: &str, uid: u32) -> bool {
 fn managed(groups: &str, uid: u32) -> Option<&str> {
     let path = groups.lines().find_map(|it| it.strip_prefix("0::"))?;
     path.strip_prefix(&format!("/user.slice/user-{uid}.slice/user@{uid}.service/"))
-}
-
-/// Whether a running program is the file `hub-desktop` beside the hub's own.
-fn is_our_program(exe: &Path) -> bool {
-    let own = std::env::current_exe().ok();
-    let beside = own.and_then(|own| fs::metadata(own.with_file_name("hub-desktop")).ok());
-    let running = fs::metadata(exe).ok();
-    beside
-        .zip(running)
-        .is_some_and(|(one, other)| (one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
 #[cfg(test)]
@@ -120,8 +111,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let copy = dir.path().join("hub-desktop");
         fs::write(&copy, "").unwrap();
-        assert!(!is_our_program(&copy));
-        assert!(!is_our_program(Path::new("/proc/self/exe")));
-        assert!(!is_our_program(Path::new("/nowhere/hub-desktop")));
+        assert!(!is_beside_us(&copy, "hub-desktop"));
+        assert!(!is_beside_us(Path::new("/proc/self/exe"), "hub-desktop"));
+        assert!(!is_beside_us(
+            Path::new("/nowhere/hub-desktop"),
+            "hub-desktop"
+        ));
     }
 }

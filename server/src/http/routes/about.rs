@@ -33,6 +33,7 @@ impl AboutState {
             now: Timestamp::now(),
             epoch: log.epoch(),
             head: log.head(),
+            agents_may_approve: self.hub.rules().agents_may_approve,
             ..About::default()
         };
         (self.describe)(&mut about);

@@ -45,7 +45,7 @@ pub(super) async fn hello(
         None => login.token.hmac(&parts),
         Some(id) => login
             .devices
-            .prove(id, &login.token, &parts, Now::read())
+            .prove(id, &parts, Now::read())
             .ok_or_else(|| ApiError::new(Code::Invalid, "session is over, or none"))?,
     };
     Ok(Json(Hello {

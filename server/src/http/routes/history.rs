@@ -16,6 +16,7 @@ use crate::core::command::Command;
 use crate::core::filter::Filter;
 use crate::fold::State as Fold;
 use crate::http::error::{ApiError, Code};
+use crate::http::request::caller::Caller;
 use crate::http::request::params::{FilterParams, Params, PathParam};
 use crate::hub::Hub;
 use crate::hub::draft;
@@ -28,7 +29,9 @@ const FEED_PAGE: usize = 200;
 /// Limit of records scanned in one request. The answer's `next` mentions where to continue.
 const MAX_SCAN: u64 = 50_000;
 /// Records scanned in one step.
-const STEP: u64 = 2_048;
+const STEP: u64 = 512;
+/// Bytes of notifications in one page, after which it ends.
+pub(super) const MAX_PAGE_BYTES: usize = 8 << 20;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -95,28 +98,30 @@ pub(super) async fn list(
             .unwrap_or(head + 1)
             .min(head + 1),
     };
-    Ok(page(&search.run(&hub).await?))
+    let found = stored::scan(move |allowance| search.run(&hub, || allowance.is_over()));
+    Ok(page(&found.await?))
 }
 
 impl Search {
-    async fn run(&mut self, hub: &Hub) -> Result<Page, ApiError> {
+    fn run(&mut self, hub: &Hub, is_over: impl Fn() -> bool) -> Result<Page, ApiError> {
         let mut found = Vec::new();
-        let mut scanned = 0;
+        let (mut scanned, mut bytes) = (0, 0);
         while let Some((from, to)) = self.step(hub.log()) {
             scanned += to - from;
-            let mut events = self.matches(hub.log(), from, to).await?;
+            let mut events = self.matches(hub.log(), from, to)?;
             if !self.forward {
                 events.reverse();
             }
             for (seq, json) in self.with_status(hub, &events)? {
+                bytes += json.len();
                 found.push(json);
-                if found.len() == self.limit {
+                if found.len() == self.limit || bytes > MAX_PAGE_BYTES {
                     self.position = seq;
                     return Ok(self.page(hub.log(), found, false));
                 }
             }
             self.position = if self.forward { to - 1 } else { from };
-            if scanned >= MAX_SCAN {
+            if scanned >= MAX_SCAN || is_over() {
                 return Ok(self.page(hub.log(), found, true));
             }
         }
@@ -146,27 +151,18 @@ impl Search {
         (from < to).then_some((from, to))
     }
 
-    async fn matches(
-        &self,
-        log: &Arc<Log>,
-        from: Seq,
-        to: Seq,
-    ) -> Result<Vec<Arc<Event>>, ApiError> {
-        let (log, filter, text) = (Arc::clone(log), self.filter.clone(), self.text.clone());
-        stored::blocking(move || {
-            let mut found = Vec::new();
-            let mut cursor = from - 1;
-            while cursor + 1 < to {
-                let events = log.read(cursor, crate::log::CHUNK_BYTES)?;
-                let Some(last) = events.last() else { break };
-                cursor = last.seq();
-                let inside = events.into_iter().filter(|event| event.seq() < to);
-                let shown = inside.filter(|event| !log.hides(event));
-                found.extend(shown.filter(|event| wanted(event, &filter, text.as_deref())));
-            }
-            Ok(found)
-        })
-        .await
+    fn matches(&self, log: &Log, from: Seq, to: Seq) -> Result<Vec<Arc<Event>>, ApiError> {
+        let mut found = Vec::new();
+        let mut cursor = from - 1;
+        while cursor + 1 < to {
+            let events = log.read(cursor, crate::log::CHUNK_BYTES)?;
+            let Some(last) = events.last() else { break };
+            cursor = last.seq();
+            let inside = events.into_iter().filter(|event| event.seq() < to);
+            let shown = inside.filter(|event| !log.hides(event));
+            found.extend(shown.filter(|event| wanted(event, &self.filter, self.text.as_deref())));
+        }
+        Ok(found)
     }
 
     fn with_status(
@@ -253,7 +249,8 @@ pub(super) async fn newest(hub: &Hub) -> Result<HistoryPage, ApiError> {
         forward: false,
         position: hub.log().head() + 1,
     };
-    let page = search.run(hub).await?;
+    let hub = hub.clone();
+    let page = stored::blocking(move || search.run(&hub, || false)).await?;
     let raw = |json| {
         String::from_utf8(json)
             .ok()
@@ -323,8 +320,16 @@ pub(super) struct KeyParams {
 pub(super) async fn withdraw(
     State(hub): State<Hub>,
     PathParam(id): PathParam<Seq>,
+    caller: Caller,
 ) -> Result<Json<Withdrawn>, ApiError> {
     find(&hub, id).await?;
+    let is_kept = hub.read(|state, _| {
+        let question = state.question(id);
+        question.is_some_and(|it| !it.state.is_final() && it.is_kept_for_person())
+    })?;
+    if is_kept {
+        caller.demand_person(&hub).await?;
+    }
     let done = hub.submit(Command::Withdraw { ids: vec![id] }).await?;
     Ok(Json(Withdrawn {
         withdrawn: done.settled,

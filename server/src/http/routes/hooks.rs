@@ -11,7 +11,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use hub_protocol::{
-    Agent, Framed, InboxName, QuestionState, Seq, Timestamp, Verdict, Way, WhyWoken, one_line,
+    Agent, Framed, InboxName, OwnWords, QuestionState, Seq, Timestamp, Verdict, Way, WhyWoken,
     verdict,
 };
 use serde_json::{Map, Value};
@@ -25,6 +25,7 @@ use crate::core::record::TurnCause;
 use crate::fold::Inbox;
 use crate::hooks::{HookParams, HookRequest};
 use crate::http::error::{ApiError, Code};
+use crate::http::request::local::{LocalClaim, Origin};
 use crate::http::request::params::{Params, PathParam};
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
@@ -42,12 +43,20 @@ pub(super) async fn hook(
     State(hub): State<Hub>,
     PathParam(agent): PathParam<String>,
     Params(params): Params<HookParams>,
+    origin: Origin,
     headers: HeaderMap,
     payload: Payload,
 ) -> Result<Response, ApiError> {
     let once = notify::once_key(&headers)?.map(|key| IdempotencyKey::new(&key, agent.as_bytes()));
     let payload: Map<String, Value> = payload.json()?;
-    let request = HookRequest::new(&hub, &agent, params, &payload, once)?;
+    let mut request = HookRequest::new(&hub, &agent, params, &payload, once)?;
+    let place = (request.project(), request.session());
+    let claim = LocalClaim {
+        pid: request.params.pid,
+        pane: request.params.pane.take(),
+        pane_delivery: request.params.pane_delivery,
+    };
+    request.params.confirmed = claim.confirm(&hub, &origin, place)?;
     respond(&request).await
 }
 
@@ -83,14 +92,14 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
     if starts && request.agent == Agent::Claude && request.params.watches {
         reply.watch = watched_file(request).await?;
     }
-    let mut lines = Vec::new();
+    let mut texts: Vec<OwnWords> = Vec::new();
     let session = if starts || accepts_context {
         Some(session_status(request)?)
     } else {
         None
     };
     if let Some(session) = session.as_ref().filter(|_| starts) {
-        lines.push(instructions::text(&InstructedSession {
+        texts.push(instructions::text(&InstructedSession {
             name: &session.name,
             primary: session.primary,
             parent: session.parent.as_deref(),
@@ -98,12 +107,14 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
         }));
     }
     if let Some(batch) = &mut batch {
-        lines.push(text(request.hub, batch).await?);
+        texts.push(text(request.hub, batch).await?);
     }
     if accepts_context && !stops && session.is_some_and(|session| session.warn) {
-        lines.extend(wake_method(request).warning().map(str::to_owned));
+        texts.extend(wake_method(request).warning().map(OwnWords::of));
     }
-    reply.context = (!lines.is_empty()).then(|| lines.join("\n"));
+    reply.context = texts
+        .into_iter()
+        .reduce(|all, text| all.and("\n").and(text));
     let reply = agents::render(request.agent, event, reply);
     let headers = acknowledge(request, batch).await?;
     Ok(match reply {
@@ -118,7 +129,7 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
 }
 
 /// The note that shows the person which notifications woke this turn, if a wake began it.
-async fn wake_note(request: &HookRequest<'_>) -> Result<Option<String>, ApiError> {
+async fn wake_note(request: &HookRequest<'_>) -> Result<Option<OwnWords>, ApiError> {
     match request.event.happened {
         AgentEvent::Prompt {
             by: TurnCause::Wake | TurnCause::Task,
@@ -246,7 +257,7 @@ fn session_status(request: &HookRequest<'_>) -> Result<SessionStatus, ApiError> 
             let key = state.resolve(&project, name);
             let session = state.session(&project, key);
             let name = session.and_then(|it| it.shown_name());
-            one_line(name.unwrap_or(key.as_str())).into_owned()
+            name.unwrap_or(key.as_str()).to_owned()
         };
         let primary = state.primary(&project) == Some(&key);
         let waits = waiters.read().holder(&project, &key).is_some();
@@ -267,7 +278,7 @@ fn session_status(request: &HookRequest<'_>) -> Result<SessionStatus, ApiError> 
 }
 
 /// The batch as text for the model. Notifications that do not fit are removed from the lease and stay pending.
-async fn text(hub: &Hub, batch: &mut Batch) -> Result<String, ApiError> {
+async fn text(hub: &Hub, batch: &mut Batch) -> Result<OwnWords, ApiError> {
     let mut lines = Vec::new();
     for item in &batch.items {
         let json = stored::item_json(hub, &batch.project, item).await?;
@@ -279,7 +290,7 @@ async fn text(hub: &Hub, batch: &mut Batch) -> Result<String, ApiError> {
     for (_, ids) in &mut batch.lease {
         ids.retain(|id| !left.contains(id));
     }
-    Ok(framed.text)
+    Ok(OwnWords::of(framed))
 }
 
 /// Returns the lease in headers if the caller acknowledges by itself; otherwise records the batch as shown.

@@ -11,10 +11,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::time::Now;
 use crate::http::error::{ApiError, Code};
-use crate::http::login::{CODE_LIFE, DashboardSession, LoginState, name_of};
+use crate::http::login::{CODE_LIFE, DashboardSession, LoginState, OpenedSession, name_of};
 use crate::http::peer::{Peer, owner};
+use crate::http::request::caller::Caller;
 use crate::http::request::params::PathParam;
 use crate::http::request::payload::Payload;
+use crate::hub::Hub;
 
 /// Largest body with a code, in bytes. The limit is small because any local program may send many of them at once.
 const MAX_BYTES: usize = 1024;
@@ -34,7 +36,7 @@ pub(super) struct ResumeBody {
     /// The id in the session's token.
     session: String,
     challenge: String,
-    /// HMAC-SHA256, keyed with the token's text, of `resume`, a zero byte, the challenge and Host, in hexadecimal.
+    /// The browser's key under its cover, in hexadecimal: see `login/devices/verifier.rs`.
     proof: String,
 }
 
@@ -54,15 +56,16 @@ pub(super) struct RemovedReply {
     removed: usize,
 }
 
-/// `POST /login/code`: a sign-in code for a browser. A dashboard session gets none, because a stolen session must not
-/// outlive its end.
+/// `POST /login/code`: a sign-in code for a browser of the person. A dashboard session gets none, because a stolen session
+/// must not outlive its end.
 pub(super) async fn code(
-    State(login): State<LoginState>,
-    session: Option<Extension<DashboardSession>>,
+    State((hub, login)): State<(Hub, LoginState)>,
+    caller: Caller,
 ) -> Result<(StatusCode, Json<SignInCode>), ApiError> {
-    if session.is_some() {
+    if caller.is_dashboard() {
         return Err(Code::NeedsToken.into());
     }
+    caller.demand_person(&hub).await?;
     let now = Now::read();
     let code = login.codes.issue(now.mono).map_err(failed)?;
     let reply = SignInCode {
@@ -94,7 +97,7 @@ pub(super) async fn login(
     }
     let devices = login.devices.clone();
     let session = blocking(move || devices.add(name, &host, now)).await?;
-    Ok(Json(LoginReply::of(&session, &login)))
+    Ok(Json(LoginReply::from(session)))
 }
 
 /// `POST /login/challenge`: a challenge for a browser that resumes its session.
@@ -121,22 +124,30 @@ pub(super) async fn resume(
         return Err(Code::Unauthorized.into());
     }
     let claim = (&*body.session, &*body.challenge, &*body.proof);
-    let session = login.devices.resume(claim, &host, &login.token, now);
+    let session = login.devices.resume(claim, &host, now);
     let session = session.ok_or(Code::Unauthorized)?;
-    Ok(Json(LoginReply::of(&session, &login)))
+    Ok(Json(LoginReply::from(session)))
 }
 
 /// `GET /login/devices`: the browsers that are signed in.
-pub(super) async fn devices(State(login): State<LoginState>) -> Json<Devices> {
-    let devices = login.devices.list(Now::read());
+pub(super) async fn devices(
+    State(login): State<LoginState>,
+    session: Option<Extension<DashboardSession>>,
+) -> Json<Devices> {
+    let mut devices = login.devices.list(Now::read());
+    for device in &mut devices {
+        device.own = session.as_ref().is_some_and(|it| it.id() == device.id);
+    }
     Json(Devices { devices })
 }
 
 /// `DELETE /login/devices/{id}`: signs a browser out at once; `all` signs all of them out.
 pub(super) async fn remove(
-    State(login): State<LoginState>,
+    State((hub, login)): State<(Hub, LoginState)>,
+    caller: Caller,
     id: PathParam<String>,
 ) -> Result<Json<RemovedReply>, ApiError> {
+    caller.refuse_agents(&hub).await?;
     let one = (id.0 != "all").then_some(id.0);
     let named = one.is_some();
     match blocking(move || login.devices.remove(one.as_deref())).await? {
@@ -145,11 +156,11 @@ pub(super) async fn remove(
     }
 }
 
-impl LoginReply {
-    fn of(session: &DashboardSession, login: &LoginState) -> Self {
+impl From<OpenedSession> for LoginReply {
+    fn from(opened: OpenedSession) -> Self {
         Self {
-            token: session.token(&login.token),
-            expires_at: session.expires(),
+            expires_at: opened.session.expires(),
+            token: opened.token,
         }
     }
 }
@@ -188,7 +199,7 @@ async fn demand_own_user(peer: Option<Peer>) -> Result<(), ApiError> {
     let Some(Peer::Tcp { local, remote }) = peer else {
         return Ok(());
     };
-    let uid = blocking(move || owner::of(local, remote)).await?;
+    let uid = owner::of(local, remote).await.map_err(failed)?;
     let us = rustix::process::geteuid().as_raw();
     match uid {
         Some(uid) if uid == us || uid == 0 => Ok(()),

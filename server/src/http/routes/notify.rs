@@ -2,16 +2,18 @@
 
 use axum::Json;
 use axum::extract::{FromRequest as _, Request, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderName};
 use axum::response::{IntoResponse, Response};
 use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, PublishedBatch};
 
 use super::created_unless;
+use super::refused::{self, AnswerAttempt};
 use crate::core::command::{Command, IdempotencyKey};
 use crate::core::notification::kind_of;
 use crate::http::error::ApiError;
 use crate::http::request::caller::{Caller, CallerKind};
 use crate::http::request::directory;
+use crate::http::request::evidence::Witness;
 use crate::http::request::params::Params;
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
@@ -22,8 +24,21 @@ mod body;
 
 use body::{Form, Posts, TextParams};
 
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Longest Idempotency-Key, in bytes.
 const MAX_KEY: usize = 255;
+
+/// The header of a request that was kept in a file before. The process that sends it is not the one that wrote it.
+const SPOOLED: &str = "hub-spooled";
+
+/// Whether the request says that it was kept in a file.
+fn is_spooled(headers: &HeaderMap) -> Result<bool, ApiError> {
+    match headers.get(SPOOLED) {
+        None => Ok(false),
+        Some(value) if value == "1" => Ok(true),
+        Some(_) => Err(ApiError::invalid("Hub-Spooled is 1, or absent")),
+    }
+}
 
 /// Stores one notification (a JSON object or text) or several (a JSON array or NDJSON), all or none.
 pub(super) async fn notify(
@@ -34,17 +49,21 @@ pub(super) async fn notify(
     // Read from the request directly, because a header extractor would clone all headers for each request.
     let key = once_key(request.headers())?;
     let form = Form::of(request.headers());
-    let caller = Caller::of(request.extensions());
+    let spooled = is_spooled(request.headers())?;
+    let caller = if spooled {
+        (Caller::unknown(), Witness::default())
+    } else {
+        let extensions = request.extensions();
+        (Caller::of(extensions), Witness::of(extensions))
+    };
     let Payload(bytes) = Payload::from_request(request, &()).await?;
     let once = key.map(|key| IdempotencyKey::new(&key, &bytes));
     let cwd = params.cwd.take();
-    let posts = body::parse(params, form, &bytes)?;
-    let single = matches!(posts, Posts::One(_));
-    let posts = match posts {
-        Posts::One(post) => vec![*post],
-        Posts::Batch(posts) => posts,
-    };
+    let Posts { posts, is_single } = body::parse(params, form, &bytes)?;
     let mut posts = draft::place_answers(&hub, posts)?;
+    if spooled {
+        posts.iter_mut().for_each(draft::without_person);
+    }
     if let Some(cwd) = cwd {
         let project = directory::project(&cwd).await?;
         let unplaced = |post: &&mut Post| post.project.is_none() && post.reply_to.is_none();
@@ -53,21 +72,48 @@ pub(super) async fn notify(
         }
     }
     let (project, done) = publish(&hub, caller, posts, once).await?;
-    Ok(answer(single, project, done))
+    Ok(answer(is_single, project, done))
 }
 
 /// Stores notifications, all or none. Returns the project of the first.
 pub(super) async fn publish(
     hub: &Hub,
-    caller: Caller,
+    (caller, witness): (Caller, Witness),
     posts: Vec<Post>,
     once: Option<IdempotencyKey>,
 ) -> Result<(ProjectName, Done), ApiError> {
-    let context = Context::new(hub).by_person(is_person(hub, caller, &posts).await?);
-    let drafts: Vec<_> = posts
-        .into_iter()
-        .map(|post| draft::prepare(post, &context))
-        .collect::<Result<_, _>>()?;
+    let answer = posts
+        .iter()
+        .find(|post| kind_of(post) == Some(Kind::Answer));
+    let Some((answer, id)) = answer.and_then(|it| Some((it.clone(), it.reply_to?))) else {
+        return store(hub, (caller, &witness), posts, once).await;
+    };
+    let name = answer.from.clone().unwrap_or_default();
+    let attempt = AnswerAttempt {
+        question: id,
+        what: "answer",
+        answer: Some(&answer.msg),
+        name: &name,
+        witness: &witness,
+    };
+    let stored = store(hub, (caller, &witness), posts, once).await;
+    refused::recorded(hub, attempt, stored).await
+}
+
+async fn store(
+    hub: &Hub,
+    (caller, witness): (Caller, &Witness),
+    posts: Vec<Post>,
+    once: Option<IdempotencyKey>,
+) -> Result<(ProjectName, Done), ApiError> {
+    let mut context = Context::new(hub).by_person(is_person(hub, caller, &posts).await?);
+    if posts.iter().any(|post| kind_of(post) == Some(Kind::Answer)) {
+        context = context.observed(witness.evidence(hub).await?);
+    }
+    let mut drafts = Vec::with_capacity(posts.len());
+    for post in posts {
+        drafts.push(draft::prepare(post, &context)?);
+    }
     let project = drafts
         .first()
         .map(|draft| draft.body.project.clone())
@@ -116,7 +162,7 @@ fn answer(single: bool, project: ProjectName, done: Done) -> Response {
 
 /// The request's Idempotency-Key, checked.
 pub(super) fn once_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
-    let mut keys = headers.get_all("idempotency-key").iter();
+    let mut keys = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(key) = keys.next() else {
         return Ok(None);
     };

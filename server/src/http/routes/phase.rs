@@ -66,7 +66,7 @@ pub(super) async fn with_texts(hub: &Hub, found: Vec<FoundPhase>) -> Result<Vec<
         text: phase.text.or_else(|| text(&log, report?)),
         ..phase
     };
-    stored::blocking(move || Ok(found.into_iter().map(with_text).collect())).await
+    stored::blocking(move || Ok::<_, ApiError>(found.into_iter().map(with_text).collect())).await
 }
 
 /// Returns the text of the notification that is stored at `location`, on one line.

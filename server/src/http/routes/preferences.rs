@@ -6,6 +6,7 @@ use hub_protocol::{Preferences, Quiet};
 
 use crate::core::command::Command;
 use crate::http::error::ApiError;
+use crate::http::request::caller::Caller;
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 
@@ -40,11 +41,13 @@ pub(super) async fn get(State(hub): State<Hub>) -> Result<Json<Preferences>, Api
     Ok(Json(known?))
 }
 
-/// `PUT /preferences`: replaces all preferences.
+/// `PUT /preferences`: replaces all preferences. An agent mutes nothing for the person.
 pub(super) async fn put(
     State(hub): State<Hub>,
+    caller: Caller,
     payload: Payload,
 ) -> Result<Json<Preferences>, ApiError> {
+    caller.refuse_agents(&hub).await?;
     let mut wanted: Preferences = payload.json()?;
     check(&wanted)?;
     wanted.editor.as_deref().map_or(Ok(()), check_editor)?;

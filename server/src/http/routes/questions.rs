@@ -6,23 +6,29 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use hub_protocol::{
-    AnswerDelivery, AnswerPost, ByPost, InboxName, Kind, Notification, Place, Post, ProjectName,
-    Question, Questions, Seq, Timestamp,
+    AnswerDelivery, AnswerPost, ByPost, InboxName, Kind, Place, Post, ProjectName, Question,
+    Questions, Seq, Timestamp,
 };
 use serde::Deserialize;
 use tokio::time::Instant;
 
+use super::refused::{self, AnswerAttempt};
 use super::stored;
 use crate::core::answer::fill_form;
+use crate::core::asked::{Asked, asked as text_of};
 use crate::core::command::Command;
 use crate::fold::{AnswerPath, Question as FoldQuestion, State as Fold, place_of};
 use crate::http::error::{ApiError, Code};
 use crate::http::request::caller::{Caller, CallerKind};
+use crate::http::request::evidence::Witness;
 use crate::http::request::params::{Params, PathParam};
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 use crate::hub::draft::{self, Context};
 use crate::waiters::SharedWaiters;
+
+/// At most this many questions are listed, the newest.
+const MAX_LISTED: usize = 2_000;
 
 /// Longest wait for a question in one request, in seconds.
 const MAX_TIMEOUT: u64 = 3600;
@@ -114,8 +120,10 @@ pub(super) async fn list(
             QuestionStates::Open => fold.unfinished_questions().collect(),
             QuestionStates::All => fold.questions(true),
         };
+        let older = found.len().saturating_sub(MAX_LISTED);
         let found = found
             .into_iter()
+            .skip(older)
             .filter(|(_, it)| project.as_ref().is_none_or(|of| *of == it.project));
         found
             .map(|(id, it)| (id, QuestionStatus::new(fold, waiters, id, it)))
@@ -172,19 +180,39 @@ pub(super) async fn answer(
     State(hub): State<Hub>,
     PathParam(id): PathParam<Seq>,
     caller: Caller,
+    witness: Witness,
     payload: Payload,
 ) -> Result<(StatusCode, Json<Question>), ApiError> {
     let body: AnswerPost = payload.json()?;
-    let status = self::status(&hub, id)?;
+    let name = body.session.clone().or_else(|| body.by.clone());
+    let said = body.answer.clone();
+    let attempt = AnswerAttempt {
+        question: id,
+        what: "answer",
+        answer: Some(&said),
+        name: &name.clone().unwrap_or_else(person),
+        witness: &witness,
+    };
+    let answered = try_answer(&hub, id, (caller, &witness), body, name).await;
+    let question = refused::recorded(&hub, attempt, answered).await?;
+    Ok((StatusCode::CREATED, Json(question)))
+}
+
+async fn try_answer(
+    hub: &Hub,
+    id: Seq,
+    (caller, witness): (Caller, &Witness),
+    body: AnswerPost,
+    name: Option<InboxName>,
+) -> Result<Question, ApiError> {
+    let status = self::status(hub, id)?;
     let (from, kind) = if body.dialog {
-        (person(), caller.identify_dialog(&hub).await?)
+        (person(), caller.identify_dialog(hub).await?)
     } else {
-        let from = answerer(body.session, body.by);
-        let kind = caller.identify_as(&hub, std::iter::once(&from)).await?;
-        (from, kind)
+        answerer(hub, caller, name).await?
     };
     let post = Post {
-        msg: filled(&hub, id, body.answer).await?,
+        msg: filled(hub, id, body.answer).await?,
         from: Some(from),
         kind: Some(Kind::Answer),
         project: Some(status.asked.project),
@@ -193,23 +221,24 @@ pub(super) async fn answer(
         ..Post::default()
     };
     let by_person = kind == CallerKind::Person && !body.dialog;
-    let context = Context::new(&hub).by_person(by_person);
+    let evidence = witness.evidence(hub).await?;
+    let context = Context::new(hub).by_person(by_person).observed(evidence);
     let draft = draft::prepare(post, &context)?;
     let drafts = vec![draft];
     hub.submit(Command::Notify { drafts, once: None }).await?;
-    let answered = handed_over(&hub, id).await?;
+    let answered = handed_over(hub, id).await?;
     // `deliverable` is from before the answer: storing the answer releases the held request.
     let answered = QuestionStatus {
         deliverable: status.deliverable,
         place: status.place,
         ..answered
     };
-    Ok((StatusCode::CREATED, Json(shown(&hub, id, answered).await?)))
+    shown(hub, id, answered).await
 }
 
 /// The text of an answer; for an MCP server's form, the complete content that the person's words stand for.
 async fn filled(hub: &Hub, id: Seq, answer: String) -> Result<String, ApiError> {
-    let data = notification(hub, id).await?.data;
+    let data = stored::notification(hub, id).await?.data;
     let schema =
         data.and_then(|mut it| Some(it.get_mut("dialog")?.get_mut("requested_schema")?.take()));
     match schema {
@@ -243,9 +272,11 @@ pub(super) async fn claim(
     State(hub): State<Hub>,
     PathParam(id): PathParam<Seq>,
     caller: Caller,
+    witness: Witness,
     payload: Payload,
 ) -> Result<Json<Question>, ApiError> {
-    change(&hub, id, (caller, &payload), |by| Command::Claim { id, by }).await
+    let asked = ("claim", id, caller, witness);
+    change(&hub, asked, &payload, |by| Command::Claim { id, by }).await
 }
 
 /// `POST /questions/{id}/withdraw`: withdraws a question.
@@ -253,10 +284,13 @@ pub(super) async fn withdraw(
     State(hub): State<Hub>,
     PathParam(id): PathParam<Seq>,
     caller: Caller,
+    witness: Witness,
     payload: Payload,
 ) -> Result<Json<Question>, ApiError> {
-    change(&hub, id, (caller, &payload), |by| {
-        Command::WithdrawQuestion { id, by }
+    let asked = ("withdraw", id, caller, witness);
+    change(&hub, asked, &payload, |by| Command::WithdrawQuestion {
+        id,
+        by,
     })
     .await
 }
@@ -264,23 +298,41 @@ pub(super) async fn withdraw(
 /// Submits a change of a question and returns the question after it.
 async fn change(
     hub: &Hub,
-    id: Seq,
-    (caller, payload): (Caller, &Payload),
+    (what, id, caller, witness): (&'static str, Seq, Caller, Witness),
+    payload: &Payload,
     command: impl FnOnce(InboxName) -> Command,
 ) -> Result<Json<Question>, ApiError> {
     let body: ByPost = payload.json()?;
     status(hub, id)?;
-    let by = answerer(body.session, body.by);
-    if by.as_str() == InboxName::PERSON {
-        caller.identify_as(hub, std::iter::once(&by)).await?;
-    }
-    hub.submit(command(by)).await?;
+    let name = body.session.or(body.by);
+    let attempt = AnswerAttempt {
+        question: id,
+        what,
+        answer: None,
+        name: &name.clone().unwrap_or_else(person),
+        witness: &witness,
+    };
+    let changed = async {
+        let (by, _) = answerer(hub, caller, name).await?;
+        Ok(hub.submit(command(by)).await?)
+    };
+    refused::recorded(hub, attempt, changed.await).await?;
     let changed = status(hub, id)?;
     Ok(Json(shown(hub, id, changed).await?))
 }
 
-fn answerer(session: Option<InboxName>, by: Option<InboxName>) -> InboxName {
-    session.or(by).unwrap_or_else(person)
+/// The name of the one who answers, and the kind of caller. Without a name it is the person, or `unknown` if it is not known who calls.
+async fn answerer(
+    hub: &Hub,
+    caller: Caller,
+    name: Option<InboxName>,
+) -> Result<(InboxName, CallerKind), ApiError> {
+    if name.is_none() && caller.kind(hub).await? == CallerKind::Unknown {
+        return Ok((InboxName::default(), CallerKind::Unknown));
+    }
+    let by = name.unwrap_or_else(person);
+    let kind = caller.identify_as(hub, std::iter::once(&by)).await?;
+    Ok((by, kind))
 }
 
 fn person() -> InboxName {
@@ -289,10 +341,14 @@ fn person() -> InboxName {
 
 /// Adds the texts of the question and its answer, read from the log.
 async fn shown(hub: &Hub, id: Seq, status: QuestionStatus) -> Result<Question, ApiError> {
-    let said = notification(hub, id).await?;
+    let said = stored::notification(hub, id).await?;
+    let Asked { text, complete } = text_of(&said);
     let asked = status.asked;
     let answer = match asked.answer {
-        Some(answer) => notification(hub, answer).await.ok().map(|it| it.msg),
+        Some(answer) => stored::notification(hub, answer)
+            .await
+            .ok()
+            .map(|it| it.msg),
         None => None,
     };
     Ok(Question {
@@ -309,6 +365,8 @@ async fn shown(hub: &Hub, id: Seq, status: QuestionStatus) -> Result<Question, A
         answer_id: asked.answer,
         answer,
         msg: said.msg,
+        text,
+        complete,
         options: said.options,
         data: said.data,
         deliverable: status.deliverable,
@@ -316,13 +374,4 @@ async fn shown(hub: &Hub, id: Seq, status: QuestionStatus) -> Result<Question, A
         held_until: status.held_until,
         place: status.place,
     })
-}
-
-async fn notification(hub: &Hub, id: Seq) -> Result<Notification, ApiError> {
-    let location = hub.read(|state, _| state.location(id).unwrap_or(id))?;
-    let stored = stored::event(hub.log(), location).await?;
-    let stored = stored.filter(|event| !hub.log().hides(event));
-    let json = stored.and_then(|event| event.json());
-    let json = json.ok_or(Code::UnknownNotification)?;
-    serde_json::from_slice(&json).map_err(|error| ApiError::failed(Code::Internal, &error))
 }

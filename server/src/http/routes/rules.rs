@@ -3,20 +3,23 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{RuleInfo, RuleList, RuleMatch, Seq, Timestamp, one_line};
+use hub_protocol::{RuleInfo, RuleList, RuleMatch, Timestamp, one_line};
 use serde::{Deserialize, Serialize};
 
-use super::{phase, stats, stored};
+use super::{phase, stats};
 use crate::core::rule::{self, RuleSet};
 use crate::fold::SessionKey;
+use crate::http::budget::{Allowance, Budget};
 use crate::http::error::ApiError;
 use crate::http::request::params::Params;
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 use crate::hub::dry_run::DryRun;
+use crate::log::journal::JournalError;
 use crate::log::timeline::Segment;
 use crate::log::{CHUNK_BYTES, Log};
 
@@ -27,6 +30,10 @@ const DEFAULT_SECONDS: u32 = 24 * 3600;
 const MAX_CONFIG: usize = 64 * 1024;
 /// The most characters of a text on a line for people.
 const MAX_LINE: usize = 80;
+
+/// Tests of rules, one at a time: the expressions of one may need all of a processor, and a megabyte each. A test that
+/// takes longer reports on what it has read.
+static TESTS: Budget = Budget::new(1, 1, Duration::from_secs(10));
 
 /// `GET /rules`: the rules, with how often each fired.
 pub(super) async fn list(State(hub): State<Hub>) -> Result<Json<RuleList>, ApiError> {
@@ -107,14 +114,18 @@ pub(super) async fn test(
     if !(1..=MAX_SECONDS).contains(&seconds) {
         return Err(ApiError::invalid(format!("seconds is 1 to {MAX_SECONDS}")));
     }
-    let rules = rules(&hub, config.as_deref())?;
     let to = Timestamp::now();
     let from = to.plus_millis(-i64::from(seconds) * 1000);
-    let (mut run, partial) = read(&hub, DryRun::new(rules, from)).await?;
-    if run.rules().lasting().next().is_some() {
-        run = with_stays(&hub, run, (from, to)).await?;
-    }
-    let (fired, counts) = run.finish();
+    let found = TESTS.run(move |allowance| {
+        let rules = rules(&hub, config.as_deref())?;
+        let run = DryRun::new(rules, from);
+        let (mut run, partial) = read(hub.log(), run, allowance)?;
+        if run.rules().lasting().next().is_some() {
+            run = with_stays(&hub, run, (from, to))?;
+        }
+        Ok::<_, ApiError>((run.finish(), partial))
+    });
+    let ((fired, counts), partial) = found.await?;
     let text = report(&fired, &counts, partial);
     Ok(Json(TestReport {
         from,
@@ -136,50 +147,35 @@ fn rules(hub: &Hub, config: Option<&str>) -> Result<RuleSet, ApiError> {
     }
 }
 
-/// Reads the log in steps, each on a blocking thread.
-async fn read(hub: &Hub, mut run: DryRun) -> Result<(DryRun, bool), ApiError> {
-    let log = Arc::clone(hub.log());
-    let (head, from) = (log.head(), run.reads_from());
-    let (start, cut) = stored::blocking(move || stats::beginning(&log, head, from)).await?;
+/// Reads the log to its end, or as far as the allowance goes. Returns whether some of it was left out.
+fn read(log: &Log, mut run: DryRun, allowance: &Allowance) -> Result<(DryRun, bool), JournalError> {
+    let head = log.head();
+    let (start, cut) = stats::beginning(log, head, run.reads_from())?;
     let mut cursor = start - 1;
     while cursor < head {
-        let log = Arc::clone(hub.log());
-        let (next, last) = stored::blocking(move || {
-            let last = step(&log, cursor, head, &mut run)?;
-            Ok((run, last))
-        })
-        .await?;
-        run = next;
-        let Some(last) = last else { break };
-        cursor = last;
+        let events = log.read(cursor, CHUNK_BYTES)?;
+        let Some(last) = events.last() else { break };
+        cursor = last.seq();
+        let read = events.iter().filter(|event| event.seq() <= head);
+        for event in read.filter(|event| !log.hides(event)) {
+            let Some(record) = event.record() else {
+                continue;
+            };
+            if !run.take(event.seq(), record, || allowance.is_over()) {
+                return Ok((run, true));
+            }
+        }
     }
     Ok((run, cut))
 }
 
-/// Reads the records after `cursor`; returns the last one's number, `None` at the end of the log.
-fn step(
-    log: &Log,
-    cursor: Seq,
-    head: Seq,
-    run: &mut DryRun,
-) -> Result<Option<Seq>, crate::log::journal::JournalError> {
-    let events = log.read(cursor, CHUNK_BYTES)?;
-    let read = events.iter().filter(|event| event.seq() <= head);
-    for event in read.filter(|event| !log.hides(event)) {
-        if let Some(record) = event.record() {
-            run.take(event.seq(), record);
-        }
-    }
-    Ok(events.last().map(|event| event.seq()))
-}
-
 /// Adds the firings on sessions that stayed in a phase, of the last two days.
-async fn with_stays(
+fn with_stays(
     hub: &Hub,
     mut run: DryRun,
     (from, to): (Timestamp, Timestamp),
 ) -> Result<DryRun, ApiError> {
-    let run = hub.read_timeline(move |state, timeline, waiters| {
+    let run = hub.read_timeline_blocking(move |state, timeline, waiters| {
         let rules = run.rules().clone();
         for key in timeline.sessions() {
             let heard = phase::heard(waiters, key, to);
@@ -193,7 +189,7 @@ async fn with_stays(
         }
         run
     });
-    Ok(run.await?)
+    Ok(run?)
 }
 
 fn take_stays(

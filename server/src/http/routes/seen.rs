@@ -10,6 +10,7 @@ use super::{history, stored};
 use crate::core::command::Command;
 use crate::core::filter::Filter;
 use crate::core::record::Record;
+use crate::http::budget::Allowance;
 use crate::http::error::{ApiError, Code};
 use crate::http::request::params::PathParam;
 use crate::http::request::payload::Payload;
@@ -18,6 +19,8 @@ use crate::log::journal::JournalError;
 use crate::log::{CHUNK_BYTES, Log};
 
 const MAX_IDS: usize = 1000;
+/// The most ranges that one request marks, because they are one record.
+const MAX_RANGES: usize = 50_000;
 /// Marked records between two unmarked ones that are read rather than skipped, because a jump costs a disk read.
 const MAX_READ_GAP: Seq = 2_048;
 
@@ -123,8 +126,15 @@ async fn set_chosen(
     let up_to = up_to.unwrap_or(head);
     let differing = hub.read(|state, _| state.seen_differences(up_to, seen))?;
     let log = Arc::clone(hub.log());
-    let chosen = stored::blocking(move || choose(&log, &differing, &filter, text.as_deref()));
+    let chosen = stored::scan(move |allowance| {
+        choose(&log, &differing, (&filter, text.as_deref()), allowance)
+    });
     let (changed, ranges) = chosen.await?;
+    if ranges.len() > MAX_RANGES {
+        return Err(ApiError::invalid(format!(
+            "this chooses more than {MAX_RANGES} separate stretches of the log: give up_to, or fewer conditions"
+        )));
+    }
     submit(hub, (Vec::new(), ranges), changed, seen).await
 }
 
@@ -132,8 +142,8 @@ async fn set_chosen(
 fn choose(
     log: &Log,
     differing: &[(Seq, Seq)],
-    filter: &Filter,
-    text: Option<&str>,
+    (filter, text): (&Filter, Option<&str>),
+    allowance: &Allowance,
 ) -> Result<(u64, SeqRanges), JournalError> {
     let mut found = (0, SeqRanges::new());
     // Whether the last range may still grow: no notification that is not chosen was read since.
@@ -148,6 +158,10 @@ fn choose(
         if first > cursor + MAX_READ_GAP {
             cursor = first - 1;
         }
+        if found.1.len() > MAX_RANGES {
+            break;
+        }
+        allowance.go_on()?;
         let events = log.read(cursor, CHUNK_BYTES)?;
         let Some(end) = events.last() else { break };
         cursor = end.seq();
@@ -185,7 +199,8 @@ async fn set_back(hub: &Hub, record: Seq) -> Result<Json<SeenReply>, ApiError> {
     let (ranges, seen) = (ranges.collect::<SeqRanges>(), !it.seen);
     let log = Arc::clone(hub.log());
     let within = ranges.clone();
-    let count = stored::blocking(move || choose(&log, &within, &Filter::default(), None));
+    let count =
+        stored::scan(move |allowance| choose(&log, &within, (&Filter::default(), None), allowance));
     let changed = count.await?.0;
     submit(hub, (Vec::new(), ranges), changed, seen).await
 }

@@ -14,6 +14,7 @@ use crate::core::command::{Command, Refusal};
 use crate::core::notification::is_longer;
 use crate::fold::{Inbox, Session as FoldSession, SessionKey, State as Fold};
 use crate::http::error::{ApiError, Code};
+use crate::http::request::local::{LocalClaim, Origin};
 use crate::http::request::params::{Params, PathParam, ProjectFilter, ProjectParam};
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
@@ -105,14 +106,18 @@ pub(super) async fn register(
     State(hub): State<Hub>,
     PathParam(session): PathParam<InboxName>,
     Params(ProjectParam { project }): Params<ProjectParam>,
+    origin: Origin,
     payload: Payload,
 ) -> Result<(StatusCode, Json<Session>), ApiError> {
-    let info: SessionInfo = payload.json()?;
+    let mut info: Box<SessionInfo> = payload.json()?;
     check(&info)?;
     if session.is_reserved() {
         let detail = format!("'{session}' is reserved: a session has a name of its own");
         return Err(ApiError::invalid(detail));
     }
+    let place = (project.clone(), session.clone());
+    let confirmed = LocalClaim::take(&mut info).confirm(&hub, &origin, place)?;
+    confirmed.fill(&mut info);
     let command = Command::Register {
         project: project.clone(),
         session: session.clone(),

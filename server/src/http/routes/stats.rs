@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{phase, stored};
 use crate::fold::{SessionKey, State as Fold};
+use crate::http::budget::Allowance;
 use crate::http::error::ApiError;
 use crate::http::request::params::Params;
 use crate::hub::Hub;
@@ -137,7 +138,7 @@ pub(super) async fn stats(
     let to = Timestamp::now();
     let tally = Tally::new(to, minutes);
     let log = Arc::clone(hub.log());
-    let read = stored::blocking(move || read(&log, tally)).await?;
+    let read = stored::scan(move |allowance| read(&log, tally, allowance)).await?;
     let stats = hub.read(|state, waiters| summary(state, waiters, &read, to));
     Ok(Json(stats?))
 }
@@ -150,12 +151,13 @@ struct Read {
 }
 
 /// Folds the window's part of the log.
-fn read(log: &Log, mut tally: Tally) -> Result<Read, JournalError> {
+fn read(log: &Log, mut tally: Tally, allowance: &Allowance) -> Result<Read, JournalError> {
     let mut wakes = WakeTally::default();
     let head = log.head();
     let (start, cut) = beginning(log, head, tally.from())?;
     let mut cursor = start - 1;
     while cursor < head {
+        allowance.go_on()?;
         let events = log.read(cursor, CHUNK_BYTES)?;
         let Some(last) = events.last() else { break };
         cursor = last.seq();

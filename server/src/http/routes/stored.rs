@@ -1,16 +1,50 @@
 //! Reads records of the log for the routes.
 
+use std::time::Duration;
+
+use hub_protocol::{Notification, Seq};
+
+use crate::http::budget::{Allowance, Budget};
 use crate::http::error::{ApiError, Code};
-use crate::log::journal::JournalError;
+use crate::hub::Hub;
 
 pub(super) use crate::hub::stored::{event, item_json};
 
+/// A notification that the log still holds.
+pub(super) async fn notification(hub: &Hub, id: Seq) -> Result<Notification, ApiError> {
+    let location = hub.read(|state, _| state.location(id).unwrap_or(id))?;
+    let stored = event(hub.log(), location).await?;
+    let stored = stored.filter(|event| !hub.log().hides(event));
+    let json = stored.and_then(|event| event.json());
+    let json = json.ok_or(Code::UnknownNotification)?;
+    serde_json::from_slice(&json).map_err(|error| ApiError::failed(Code::Internal, &error))
+}
+
 /// Runs a disk read on a blocking thread.
-pub(super) async fn blocking<T: Send + 'static>(
-    read: impl FnOnce() -> Result<T, JournalError> + Send + 'static,
-) -> Result<T, ApiError> {
+pub(super) async fn blocking<T, E>(
+    read: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, ApiError>
+where
+    T: Send + 'static,
+    E: Into<ApiError> + Send + 'static,
+{
     let done = tokio::task::spawn_blocking(read).await;
-    Ok(done.map_err(|error| ApiError::failed(Code::Internal, &error))??)
+    let done = done.map_err(|error| ApiError::failed(Code::Internal, &error))?;
+    done.map_err(Into::into)
+}
+
+/// Searches of the log. Each has a limit of records, and asks only whether its client is still there.
+static SCANS: Budget = Budget::new(2, 62, Duration::from_secs(600));
+
+/// Runs a read of a long part of the log, which asks its allowance at each step.
+pub(super) async fn scan<T, E>(
+    read: impl FnOnce(&Allowance) -> Result<T, E> + Send + 'static,
+) -> Result<T, ApiError>
+where
+    T: Send + 'static,
+    E: Into<ApiError> + Send + 'static,
+{
+    SCANS.run(read).await
 }
 
 /// Puts stored notifications, as JSON, into `frame`, which serde wrote with an empty list of `notifications` as its

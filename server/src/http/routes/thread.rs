@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::history::{self, Page};
 use super::stored;
 use crate::core::record::kinds;
+use crate::http::budget::Allowance;
 use crate::http::error::ApiError;
 use crate::hub::Hub;
 use crate::log::journal::JournalError;
@@ -38,7 +39,9 @@ pub(super) async fn thread(
 ) -> Result<Page, ApiError> {
     let items = ancestors(hub, id).await?;
     let log = Arc::clone(hub.log());
-    let replies = stored::blocking(move || ReplyScan::find(&log, items, after, limit)).await?;
+    let replies =
+        stored::scan(move |allowance| ReplyScan::find(&log, items, (after, limit), allowance));
+    let replies = replies.await?;
     let (items, next) = (replies.items, replies.next);
     let shown = hub.read(|state, _| {
         let kept = items
@@ -91,8 +94,8 @@ impl ReplyScan<'_> {
     fn find(
         log: &Log,
         ancestors: ThreadItems,
-        after: Option<Seq>,
-        limit: usize,
+        (after, limit): (Option<Seq>, usize),
+        allowance: &Allowance,
     ) -> Result<ScanResult, JournalError> {
         let first = ancestors.first_key_value().map_or(0, |(id, _)| *id);
         let begin = first.max(log.earliest().saturating_sub(1));
@@ -108,13 +111,20 @@ impl ReplyScan<'_> {
         } else {
             ThreadItems::new()
         };
-        search.run(items, limit)
+        search.run(items, limit, allowance)
     }
 
-    fn run(mut self, mut items: ThreadItems, limit: usize) -> Result<ScanResult, JournalError> {
+    fn run(
+        mut self,
+        mut items: ThreadItems,
+        limit: usize,
+        allowance: &Allowance,
+    ) -> Result<ScanResult, JournalError> {
         let mut cursor = self.start;
         let mut scanned = 0;
+        let mut bytes: usize = items.values().map(|(json, _)| json.len()).sum();
         while scanned < MAX_SCAN {
+            allowance.go_on()?;
             let events = self.log.read(cursor, CHUNK_BYTES)?;
             let Some(last) = events.last() else { break };
             for event in events.iter().filter(|it| it.kind() == kinds::NOTIFIED) {
@@ -127,7 +137,8 @@ impl ReplyScan<'_> {
                 if self.members.contains(&seq) || self.log.hides(event) || !self.has(to)? {
                     continue;
                 }
-                if items.len() >= limit {
+                bytes += notified.json.len();
+                if items.len() >= limit || bytes > history::MAX_PAGE_BYTES {
                     let next = Some(seq - 1);
                     let partial = false;
                     return Ok(ScanResult {

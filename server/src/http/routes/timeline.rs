@@ -131,7 +131,8 @@ pub(super) async fn moment(
             text: location.and_then(|it| phase::text(&log, it)),
         }
     };
-    let sessions = stored::blocking(move || Ok(found.into_iter().map(with_text).collect()));
+    let sessions = found.into_iter().map(with_text);
+    let sessions = stored::blocking(move || Ok::<_, ApiError>(sessions.collect()));
     Ok(Json(Moment {
         at,
         sessions: sessions.await?,

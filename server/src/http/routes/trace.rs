@@ -13,6 +13,7 @@ use super::stored;
 use crate::core::record::{Record, RuleNote, RuleNoted, SettleReason, Settled, Target};
 use crate::core::time::Now;
 use crate::fold::RideAlong;
+use crate::http::budget::Allowance;
 use crate::http::error::{ApiError, Code};
 use crate::http::request::params::{Params, PathParam};
 use crate::hub::Hub;
@@ -21,6 +22,8 @@ use crate::log::{CHUNK_BYTES, Log};
 
 /// Limit of records scanned in one request.
 const MAX_SCAN: usize = 200_000;
+/// Limit of steps in one answer, at which the scan ends too. A notification may be marked and offered again forever.
+const MAX_STEPS: usize = 10_000;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,7 +45,8 @@ pub(super) async fn trace(
     let log = Arc::clone(hub.log());
     let after = params.after.unwrap_or(0);
     let answer = hub.read(|state, _| state.question(id)?.answer)?;
-    let (mut steps, next) = stored::blocking(move || steps(&log, id, answer, after)).await?;
+    let scanned = stored::scan(move |allowance| steps(&log, id, answer, after, allowance));
+    let (mut steps, next) = scanned.await?;
     if next.is_none() {
         steps.extend(presence(&hub, id)?);
     }
@@ -61,11 +65,13 @@ pub(super) fn steps(
     id: Seq,
     answer: Option<Seq>,
     after: Seq,
+    allowance: &Allowance,
 ) -> Result<(Vec<Step>, Option<Seq>), JournalError> {
     let mut steps = Vec::new();
     let mut cursor = after.max(id.max(log.earliest()) - 1);
     let mut scanned = 0;
-    while scanned < MAX_SCAN {
+    while scanned < MAX_SCAN && steps.len() < MAX_STEPS {
+        allowance.go_on()?;
         let events = log.read(cursor, CHUNK_BYTES)?;
         let Some(last) = events.last() else {
             return Ok((steps, None));

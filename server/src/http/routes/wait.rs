@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, WaitReply, Way};
+use hub_protocol::{InboxName, Kind, Priority, ProjectName, Quoted, Seq, WaitReply, Way};
 use serde::Deserialize;
 
 use super::{json_response, stored};
@@ -26,7 +26,7 @@ const DEFAULT_TIMEOUT: u64 = 570;
 const MAX_TIMEOUT: u64 = 24 * 3600;
 const MAX_SETTLE_MS: u64 = 5000;
 /// Limit of inboxes for one waiter, and of sessions for one barrier.
-const MAX_NAMES: usize = 64;
+pub(super) const MAX_NAMES: usize = 64;
 /// Longest name of a waiter, in characters.
 pub(super) const MAX_AS: usize = 128;
 
@@ -94,7 +94,8 @@ pub(super) async fn wait(
         Outcome::Reset => Err(Code::ProjectReset.into()),
         Outcome::TakenOver => Err(Code::TakenOver.into()),
         Outcome::Held { inbox, holder } => {
-            let who = holder.name.as_deref().unwrap_or("a waiter without a name");
+            let named = holder.name.as_deref().map(|it| Quoted(it).to_string());
+            let who = named.as_deref().unwrap_or("a waiter without a name");
             let detail = format!("{who} waits at '{inbox}' since {}", holder.since);
             Err(ApiError::new(Code::InboxHeld, detail)
                 .with(|it| it.inbox = Some(inbox))
@@ -248,7 +249,7 @@ async fn reply(hub: &Hub, batch: Batch, prompts: bool) -> Result<Response, ApiEr
     for item in &batch.items {
         stored.push(stored::item_json(hub, &batch.project, item).await?);
     }
-    let prompt = prompts.then(|| wake_text::prompt(&batch.project, &stored));
+    let prompt = prompts.then(|| wake_text::prompt(&stored).into());
     let frame = WaitReply {
         notifications: Vec::new(),
         lease,

@@ -1,6 +1,6 @@
 //! The note that shows a person why a session was woken. Agents show the same fixed text for every wake.
 
-use hub_protocol::{InboxName, ProjectName};
+use hub_protocol::{InboxName, OwnWords, ProjectName, Quoted};
 
 use super::stored;
 use crate::http::error::ApiError;
@@ -12,7 +12,7 @@ pub(super) async fn text(
     hub: &Hub,
     project: ProjectName,
     session: InboxName,
-) -> Result<Option<String>, ApiError> {
+) -> Result<Option<OwnWords>, ApiError> {
     let shown = hub.read(|state, _| {
         let (project, key) = state.resolve_key(project, session);
         state.emitted_by_wakes(&project, &key)
@@ -23,5 +23,6 @@ pub(super) async fn text(
         first.extend(stored.and_then(|event| event.json()));
     }
     let text = lines(&first, shown.len());
-    Ok((!text.is_empty()).then_some(text))
+    let lines = text.lines().map(|it| OwnWords::of(Quoted(it)));
+    Ok(lines.reduce(|all, line| all.and("\n").and(line)))
 }

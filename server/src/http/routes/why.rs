@@ -13,6 +13,7 @@ use crate::fold::{Inbox, SessionKey, State as Fold};
 use crate::http::error::ApiError;
 use crate::http::request::params::{Params, PathParam, ProjectParam};
 use crate::hub::Hub;
+use crate::log::journal::JournalError;
 
 mod past;
 mod pending;
@@ -51,7 +52,8 @@ async fn of_notification(hub: &Hub, id: Seq) -> Result<Why, ApiError> {
     })?;
     let log = Arc::clone(hub.log());
     let mut items = with_words(hub, found).await?;
-    let (steps, next) = stored::blocking(move || trace::steps(&log, id, None, 0)).await?;
+    let scanned = stored::scan(move |allowance| trace::steps(&log, id, None, 0, allowance));
+    let (steps, next) = scanned.await?;
     let why = hub.read(|state, _| {
         items.extend(past::settled(id, &steps, &items));
         let line = |it: &WhyItem| item_line(state, it);
@@ -101,7 +103,8 @@ async fn of_reader(hub: &Hub, project: ProjectName, target: InboxName) -> Result
     let items = with_words(hub, found).await?;
     let log = Arc::clone(hub.log());
     let project = place.0.clone();
-    let past = stored::blocking(move || past::of_inboxes(&log, &project, &inboxes)).await?;
+    let past = stored::scan(move |allowance| past::of_inboxes(&log, &project, &inboxes, allowance));
+    let past = past.await?;
     let (reason, summary) = match items.first() {
         Some(first) => (
             first.reason,
@@ -150,7 +153,7 @@ async fn with_words(hub: &Hub, found: Vec<Found>) -> Result<Vec<WhyItem>, ApiErr
             let event = log.get(*location)?;
             Ok(found.with_words(&event.and_then(|it| it.json()).unwrap_or_default()))
         }
-        None => Ok(found.item),
+        None => Ok::<_, JournalError>(found.item),
     };
     stored::blocking(move || found.into_iter().map(complete).collect()).await
 }

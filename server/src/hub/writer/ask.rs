@@ -21,14 +21,14 @@ pub enum Ask {
     /// Wait for notifications.
     Wait {
         /// The conditions of the wait.
-        spec: WaitSpec,
+        spec: Box<WaitSpec>,
         /// Receives the outcome of the wait.
         reply: oneshot::Sender<Outcome>,
     },
     /// Lease the notifications that are available for a session, without affecting the session's waiter.
     Take {
         /// The inboxes and the filter to take from.
-        spec: WaitSpec,
+        spec: Box<WaitSpec>,
         /// Receives the batch, or `None` if no notification is available.
         reply: oneshot::Sender<Option<Batch>>,
     },

@@ -37,11 +37,17 @@ impl Writer {
                 self.waiters.write().sessions_moved(&self.state);
                 0
             }
-            Record::SessionEnded(_) => {
+            Record::SessionEnded(it) => {
                 self.waiters.write().sessions_moved(&self.state);
-                self.waiters.write().session_changed(&self.state, now)
+                self.waiters
+                    .write()
+                    .session_changed(&self.state, &it.project, now)
             }
-            Record::TurnNoted(_) => self.waiters.write().session_changed(&self.state, now),
+            Record::TurnNoted(it) => {
+                self.waiters
+                    .write()
+                    .session_changed(&self.state, &it.project, now)
+            }
             Record::InboxClosed(it) => {
                 self.waiters.write().closed(&it.project, &it.inbox);
                 0
@@ -85,7 +91,10 @@ impl Writer {
             if *state == SessionState::Ended {
                 self.waiters.write().sessions_moved(&self.state);
             }
-            woken += self.waiters.write().session_changed(&self.state, now);
+            woken += self
+                .waiters
+                .write()
+                .session_changed(&self.state, &route.project, now);
         }
         self.metrics.wakes.inc_by(woken.into());
         woken

@@ -32,7 +32,7 @@ impl Folded {
         self.add(&Record::SessionSet(SessionSet {
             project,
             session,
-            info: hub_protocol::SessionInfo::default(),
+            info: Box::default(),
             alias: None,
             hooks: true,
             at: at(second),

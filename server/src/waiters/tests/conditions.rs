@@ -66,6 +66,18 @@ fn a_barrier_waits_for_every_session() {
 }
 
 #[test]
+fn a_barrier_whose_client_is_gone_ends_when_a_session_changes() {
+    let mut place = Place::new();
+    drop(barrier(&mut place, &["w1", "w2"], &[], 0));
+    assert_eq!(place.presence.parked.len(), 1);
+    let project = ProjectName::default();
+    place
+        .presence
+        .session_changed(&place.state, &project, place.now);
+    assert!(place.presence.parked.is_empty());
+}
+
+#[test]
 fn a_barrier_with_any_is_met_by_one_of_several_sessions() {
     let mut place = Place::new();
     let mut answer = barrier(&mut place, &[], &["w1", "w2"], 0);

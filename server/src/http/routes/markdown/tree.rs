@@ -9,6 +9,11 @@ use serde::Serialize;
 const MAX_DEPTH: usize = 24;
 /// Most nodes. The rest of a text with more is one text node.
 const MAX_NODES: usize = 20_000;
+/// Most marks of quotes and lists at the beginning of a line. The parser looks at each of them again on every further
+/// line, so a text with more is shown as it is: no person nests that deep.
+const MAX_MARKS: usize = 100;
+/// Events between two looks at the time.
+const STEP: usize = 64;
 
 /// The root of a tree.
 #[derive(Debug, Serialize)]
@@ -58,12 +63,17 @@ impl MarkdownNode {
     }
 }
 
-pub(super) fn parse(text: &str) -> MarkdownTree {
+/// Parses a text. Once `is_over`, the rest of the text is one text node.
+pub(super) fn parse(text: &str, is_over: impl Fn() -> bool) -> MarkdownTree {
+    if text.lines().any(is_too_deep) {
+        return plain(text);
+    }
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut builder = Builder::default();
-    for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
-        if builder.count >= MAX_NODES {
+    let events = Parser::new_ext(text, options).into_offset_iter();
+    for (number, (event, range)) in events.enumerate() {
+        if builder.count >= MAX_NODES || number % STEP == 0 && is_over() {
             builder.close_all();
             builder.add(MarkdownNode::with_value("text", &text[range.start..]));
             break;
@@ -73,6 +83,31 @@ pub(super) fn parse(text: &str) -> MarkdownTree {
     builder.close_all();
     MarkdownTree {
         children: builder.root,
+    }
+}
+
+/// Whether a line begins with more marks of quotes and lists than are parsed.
+fn is_too_deep(line: &str) -> bool {
+    let head = line
+        .bytes()
+        .take_while(|it| b" \t>-+*.)0123456789".contains(it));
+    let next = line.bytes().skip(1).map(Some).chain([None]);
+    let is_mark = |(mark, next): &(u8, Option<u8>)| match mark {
+        b'>' => true,
+        b'-' | b'+' | b'*' | b'.' | b')' => matches!(next, None | Some(b' ' | b'\t')),
+        _ => false,
+    };
+    head.zip(next).filter(is_mark).count() > MAX_MARKS
+}
+
+/// The text as it is, in one paragraph.
+fn plain(text: &str) -> MarkdownTree {
+    let mut paragraph = MarkdownNode::of("paragraph");
+    paragraph
+        .children
+        .push(MarkdownNode::with_value("text", text));
+    MarkdownTree {
+        children: vec![paragraph],
     }
 }
 
@@ -87,6 +122,8 @@ enum Open {
 struct Builder {
     root: Vec<MarkdownNode>,
     open: Vec<Open>,
+    /// The places in `open` of the nodes that will be in the tree. A text may open very many others.
+    nodes: Vec<usize>,
     count: usize,
 }
 
@@ -115,16 +152,22 @@ impl Builder {
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => link(&dest_url),
             tag => node(tag).map_or(Open::Skipped(None), Open::Node),
         };
-        let depth = self.open.iter().filter(|it| matches!(it, Open::Node(_)));
-        self.open.push(match opened {
-            Open::Node(_) if depth.count() >= MAX_DEPTH => Open::Skipped(None),
+        let opened = match opened {
+            Open::Node(_) if self.nodes.len() >= MAX_DEPTH => Open::Skipped(None),
             opened => opened,
-        });
+        };
+        if matches!(opened, Open::Node(_)) {
+            self.nodes.push(self.open.len());
+        }
+        self.open.push(opened);
     }
 
     fn end(&mut self) {
         match self.open.pop() {
-            Some(Open::Node(node)) => self.add(node),
+            Some(Open::Node(node)) => {
+                self.nodes.pop();
+                self.add(node);
+            }
             Some(Open::Skipped(Some(text))) => self.text(&text),
             Some(Open::Skipped(None)) | None => {}
         }
@@ -147,21 +190,22 @@ impl Builder {
     }
 
     fn check(&mut self, checked: bool) {
-        let nodes = self.open.iter_mut().rev().filter_map(|it| match it {
-            Open::Node(node) => Some(node),
-            Open::Skipped(_) => None,
-        });
-        if let Some(item) = nodes.take(2).find(|it| it.kind == "listItem") {
-            item.checked = Some(checked);
+        for &at in self.nodes.iter().rev().take(2) {
+            if let Open::Node(item) = &mut self.open[at]
+                && item.kind == "listItem"
+            {
+                item.checked = Some(checked);
+                return;
+            }
         }
     }
 
     fn siblings(&mut self) -> &mut Vec<MarkdownNode> {
-        let nodes = self.open.iter_mut().rev().filter_map(|it| match it {
-            Open::Node(node) => Some(&mut node.children),
-            Open::Skipped(_) => None,
-        });
-        nodes.take(1).next().unwrap_or(&mut self.root)
+        let innermost = self.nodes.last().map(|at| &mut self.open[*at]);
+        match innermost {
+            Some(Open::Node(node)) => &mut node.children,
+            _ => &mut self.root,
+        }
     }
 
     fn add(&mut self, node: MarkdownNode) {
@@ -251,7 +295,7 @@ mod tests {
     use super::*;
 
     fn tree(text: &str) -> Value {
-        serde_json::to_value(parse(text)).unwrap()["children"].take()
+        serde_json::to_value(parse(text, || false)).unwrap()["children"].take()
     }
 
     fn paragraph(children: &Value) -> Value {
@@ -319,13 +363,25 @@ mod tests {
         fn deepest(node: &MarkdownNode) -> usize {
             1 + node.children.iter().map(deepest).max().unwrap_or(0)
         }
-        let nested = parse(&format!("{}end", "> ".repeat(5000)));
+        let nested = parse(&format!("{}end", "> ".repeat(MAX_MARKS)), || false);
         let depth = nested.children.iter().map(deepest).max().unwrap();
-        assert!(depth <= MAX_DEPTH + 1, "{depth}");
+        assert!((MAX_DEPTH..=MAX_DEPTH + 1).contains(&depth), "{depth}");
         let many = tree(&format!("{}end", "*a* `b`\n\n".repeat(20_000)));
         let many = many.as_array().unwrap();
         assert!(many.len() <= MAX_NODES);
         let last = many.last().unwrap()["value"].as_str().unwrap();
         assert!(last.ends_with("`b`\n\nend"), "the rest is text");
+    }
+
+    #[test]
+    fn a_text_that_is_nested_too_deep_or_takes_too_long_is_shown_as_it_is() {
+        for mark in ["> ", ">", "- ", "1. ", "* + "] {
+            let deep = format!("a\n{}end", mark.repeat(MAX_MARKS + 1));
+            assert_eq!(tree(&deep), paragraph(&json!([text(&deep)])));
+        }
+        assert_eq!(tree(&"-".repeat(500)), json!([{ "type": "thematicBreak" }]));
+        let late = parse("a *b*\n\nc", || true);
+        let late = serde_json::to_value(late).unwrap();
+        assert_eq!(late["children"], json!([text("a *b*\n\nc")]));
     }
 }

@@ -1,13 +1,11 @@
 //! The calls of tools.
 
-use std::fmt::Write as _;
-
 use axum::Json;
 use axum::extract::State;
 use axum::http::Extensions;
 use hub_protocol::{
-    AnswerPost, ByPost, Framed, InboxName, Kind, Post, Question, QuestionState, Questions, Seq,
-    Session, own_words,
+    AnswerPost, ByPost, Framed, InboxName, Kind, OwnWords, Post, Question, QuestionState,
+    Questions, Quoted, Seq, Session,
 };
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
@@ -24,6 +22,7 @@ use super::pending::Unacknowledged;
 use super::reply::{QUESTIONS, Reply, SESSIONS, explained, framed, stored_as};
 use crate::http::error::{ApiError, Code};
 use crate::http::request::caller::Caller;
+use crate::http::request::evidence::Witness;
 use crate::http::request::params::{Params, PathParam};
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
@@ -67,17 +66,21 @@ impl ToolCall {
         reply: Result<Reply, ApiError>,
     ) -> (CallToolResult, Vec<Seq>) {
         let is_error = reply.is_err();
-        let mut reply = reply.unwrap_or_else(|error| explained(error).into());
+        let mut reply = reply.unwrap_or_else(|error| Reply::of(explained(error)));
         if reply.taken.is_none() {
             // If this fails, what is pending stays pending, because the tool has done its work.
             let taken = self.unacknowledged.take(&self.hub, &self.caller).await;
-            if let Ok(Some((text, ids))) = taken {
-                reply.data.push(text);
+            if let Ok(Some((framed, ids))) = taken {
+                reply.data.push(framed);
                 reply.taken = Some(ids);
             }
         }
-        let mut content = vec![ContentBlock::text(own_words(&reply.words))];
-        content.extend(reply.data.into_iter().map(ContentBlock::text));
+        let mut content = vec![ContentBlock::text(String::from(reply.words))];
+        let data = reply
+            .data
+            .into_iter()
+            .map(|it| ContentBlock::text(it.as_str()));
+        content.extend(data);
         let result = if is_error {
             CallToolResult::error(content)
         } else {
@@ -113,7 +116,7 @@ impl ToolCall {
                 ..Post::default()
             })
             .await?;
-        Ok(stored_as("Notification", &done).into())
+        Ok(Reply::of(stored_as("Notification", &done)))
     }
 
     async fn ask(&self, arguments: Value) -> Result<Reply, ApiError> {
@@ -137,16 +140,15 @@ impl ToolCall {
         let words = stored_as("Question", &done);
         let id = done.ids.first().copied().unwrap_or_default();
         if patience.is_zero() {
-            let words =
-                format!("{words} The answer comes with a later result of a tool of the hub.");
-            return Ok(words.into());
+            let later = " The answer comes with a later result of a tool of the hub.";
+            return Ok(Reply::of(words.and(later)));
         }
         let question = questions::settled(&self.hub, id, patience).await?;
         self.outcome(words, &question).await
     }
 
     /// What became of a question that the caller waited for.
-    async fn outcome(&self, words: String, question: &Question) -> Result<Reply, ApiError> {
+    async fn outcome(&self, words: OwnWords, question: &Question) -> Result<Reply, ApiError> {
         match (question.state, question.answer_id) {
             (QuestionState::Answered, Some(answer)) => {
                 let taken = self.unacknowledged.take(&self.hub, &self.caller).await?;
@@ -156,21 +158,19 @@ impl ToolCall {
                     let location = self.hub.read(|state, _| state.location(answer).unwrap_or(answer))?;
                     let event = stored::event(self.hub.log(), location).await?;
                     let json = event.and_then(|event| event.json()).ok_or(Code::UnknownNotification)?;
-                    data.push(Framed::new(&[&String::from_utf8_lossy(&json)], 0).text);
+                    data.push(Framed::new(&[&String::from_utf8_lossy(&json)], 0));
                 }
-                let (text, ids) = taken.unzip();
-                data.extend(text);
-                let words = format!("{words} It was answered: see the notification {answer} below.");
+                let (framed, ids) = taken.unzip();
+                data.extend(framed);
+                let words = words.and(" It was answered: see the notification ").and(answer).and(" below.");
                 Ok(Reply { words, data, taken: Some(ids.unwrap_or_default()) })
             }
             (state, _) if state.is_final() => {
-                Ok(format!("{words} It was closed without an answer.").into())
+                Ok(Reply::of(words.and(" It was closed without an answer.")))
             }
-            _ => Ok(format!(
-                "{words} No answer yet. It comes with a later result of a tool of the hub; go on with something else, or \
-                 call wait."
-            )
-            .into()),
+            _ => Ok(Reply::of(words.and(
+                " No answer yet. It comes with a later result of a tool of the hub; go on with something else, or call wait.",
+            ))),
         }
     }
 
@@ -185,20 +185,26 @@ impl ToolCall {
             data: None,
         })?;
         let hub = State(self.hub.clone());
-        let (_, Json(question)) = questions::answer(hub, PathParam(it.id), model(), body).await?;
-        let mut words = format!("Answered question {}.", it.id);
-        if !question.deliverable {
-            words.push_str(" The session that asked is over: it reads the answer only if it is resumed within a day.");
-        }
-        Ok(words.into())
+        let (_, Json(question)) =
+            questions::answer(hub, PathParam(it.id), model(), Witness::default(), body).await?;
+        let words = OwnWords::of("Answered question ").and(it.id).and(".");
+        Ok(Reply::of(if question.deliverable {
+            words
+        } else {
+            words.and(" The session that asked is over: it reads the answer only if it is resumed within a day.")
+        }))
     }
 
     async fn claim(&self, arguments: Value) -> Result<Reply, ApiError> {
         let it: ClaimArguments = read(arguments)?;
         let hub = State(self.hub.clone());
         let by = payload(&self.by())?;
-        let _ = questions::claim(hub, PathParam(it.id), model(), by).await?;
-        Ok(format!("Claimed question {0}. Answer it with the tool answer: {{\"id\": {0}, \"answer\": \"…\"}}.", it.id).into())
+        let _ = questions::claim(hub, PathParam(it.id), model(), Witness::default(), by).await?;
+        let words = OwnWords::of("Claimed question ").and(it.id);
+        let words = words
+            .and(". Answer it with the tool answer: {\"id\": ")
+            .and(it.id);
+        Ok(Reply::of(words.and(", \"answer\": \"…\"}.")))
     }
 
     async fn inbox(&self, arguments: Value) -> Result<Reply, ApiError> {
@@ -212,17 +218,14 @@ impl ToolCall {
         let Json(Questions { mut questions }) = questions::list(hub, Params(list)).await?;
         questions.retain(|it| !it.state.is_final());
         let taken = self.unacknowledged.take(&self.hub, &self.caller).await?;
-        let mut reply = Reply::from(match &taken {
-            Some((_, ids)) => format!("{} notifications for you.", ids.len()),
-            None => "No notifications are pending for you.".into(),
-        });
-        let _ = write!(
-            reply.words,
-            " {} open questions in this project.",
-            questions.len()
-        );
-        let (text, ids) = taken.unzip();
-        reply.data.extend(text);
+        let words = match &taken {
+            Some((_, ids)) => OwnWords::of(ids.len()).and(" notifications for you. "),
+            None => OwnWords::of("No notifications are pending for you. "),
+        };
+        let words = words.and(questions.len());
+        let mut reply = Reply::of(words.and(" open questions in this project."));
+        let (batch, ids) = taken.unzip();
+        reply.data.extend(batch);
         reply.taken = Some(ids.unwrap_or_default());
         if !questions.is_empty() {
             reply.data.push(framed(
@@ -252,10 +255,11 @@ impl ToolCall {
         };
         let Json(found) = sessions::list(State(self.hub.clone()), Params(list)).await?;
         let found: Vec<Session> = found.sessions;
-        let mut reply = Reply::from(format!("{} sessions.", found.len()));
-        if let Some(own) = self.own_name(&found) {
-            let _ = write!(reply.words, " You are {own}.");
-        }
+        let words = OwnWords::of(found.len()).and(" sessions.");
+        let mut reply = Reply::of(match self.own_name(&found) {
+            Some(own) => words.and(" You are ").and(Quoted(own)).and("."),
+            None => words,
+        });
         if !found.is_empty() {
             let members = [
                 "name", "id", "state", "since", "primary", "parent", "agent", "title", "cwd",
@@ -287,7 +291,8 @@ impl ToolCall {
             parent: caller.parent.clone(),
             ..post
         };
-        let (_, done) = notify::publish(&self.hub, model(), vec![post], None).await?;
+        let (_, done) =
+            notify::publish(&self.hub, (model(), Witness::default()), vec![post], None).await?;
         Ok(done)
     }
 

@@ -22,6 +22,9 @@ use crate::waiters::{Batch, MAX_TEXT_BYTES, WaitSpec};
 /// At most this many callers are remembered. A forgotten one is offered its notifications again.
 const MAX_CALLERS: usize = 10_000;
 
+/// At most this many results of one session, of all its clients. The lease of a forgotten one ends by itself.
+const MAX_HANDED: usize = 64;
+
 /// Notifications for a model that calls tools.
 const NOTIFICATIONS: Frame = Frame {
     more: "call the tool inbox",
@@ -47,7 +50,11 @@ impl Unacknowledged {
             callers.clear();
         }
         let handed = callers.entry((caller.project.clone(), inbox.clone()));
-        handed.or_default().push(HandedOver {
+        let handed = handed.or_default();
+        if handed.len() >= MAX_HANDED {
+            handed.remove(0);
+        }
+        handed.push(HandedOver {
             client: caller.client.clone(),
             claim,
         });
@@ -107,7 +114,7 @@ impl Unacknowledged {
         &self,
         hub: &Hub,
         caller: &McpCaller,
-    ) -> Result<Option<(String, Vec<Seq>)>, ApiError> {
+    ) -> Result<Option<(Framed, Vec<Seq>)>, ApiError> {
         let Some(spec) = spec(caller) else {
             return Ok(None);
         };
@@ -128,7 +135,7 @@ impl Unacknowledged {
         hub: &Hub,
         caller: &McpCaller,
         batch: Batch,
-    ) -> Result<(String, Vec<Seq>), ApiError> {
+    ) -> Result<(Framed, Vec<Seq>), ApiError> {
         let mut lines = Vec::new();
         for item in &batch.items {
             let json = stored::item_json(hub, &batch.project, item).await?;
@@ -161,7 +168,7 @@ impl Unacknowledged {
                 ..claim
             },
         );
-        Ok((framed.text, shown))
+        Ok((framed, shown))
     }
 }
 

@@ -1,8 +1,6 @@
 //! The results of the tools: the hub's own words, and the framed words of others.
 
-use std::fmt::Write as _;
-
-use hub_protocol::{Frame, Framed, Seq};
+use hub_protocol::{Frame, Framed, OwnWords, Quoted, Said, Seq};
 use rmcp::model::JsonObject;
 use serde::Serialize;
 use serde_json::json;
@@ -22,37 +20,39 @@ pub(super) const QUESTIONS: Frame = Frame {
 /// The hub's words about a call, and the framed words of others.
 #[derive(Default)]
 pub(super) struct Reply {
-    pub(super) words: String,
-    pub(super) data: Vec<String>,
+    pub(super) words: OwnWords,
+    pub(super) data: Vec<Framed>,
     /// The notifications that `data` hands over; `None` if the tool took none of the pending ones.
     pub(super) taken: Option<Vec<Seq>>,
 }
 
-impl From<String> for Reply {
-    fn from(words: String) -> Self {
+impl Reply {
+    pub(super) fn of(words: impl Said) -> Self {
         Self {
-            words,
+            words: OwnWords::of(words),
             ..Self::default()
         }
     }
 }
 
 /// Names the inboxes that a notification went to, and counts the readers that it woke.
-pub(super) fn stored_as(what: &str, done: &Done) -> String {
+pub(super) fn stored_as(what: &'static str, done: &Done) -> OwnWords {
     let id = done.ids.first().copied().unwrap_or_default();
-    let inboxes: Vec<_> = done.inboxes.iter().map(|it| it.name.as_str()).collect();
-    let mut words = match inboxes.as_slice() {
-        [] => format!("{what} {id} is stored; it went to no inbox."),
-        names => format!(
-            "{what} {id} is stored for {}; it woke {}.",
-            names.join(", "),
-            done.woken
-        ),
+    let words = OwnWords::of(what).and(" ").and(id);
+    let inboxes = done.inboxes.iter().map(|it| Quoted(it.name.as_str()));
+    let words = match inboxes.len() {
+        0 => words.and(" is stored; it went to no inbox."),
+        _ => words
+            .and(" is stored for ")
+            .and_all(inboxes)
+            .and("; it woke ")
+            .and(u64::from(done.woken))
+            .and("."),
     };
-    if let Some(hint) = &done.hint {
-        let _ = write!(words, " Note: {hint}.");
+    match &done.hint {
+        Some(hint) => words.and(" Note: ").and(Quoted(hint)).and("."),
+        None => words,
     }
-    words
 }
 
 /// Objects as text for a model, with these members only.
@@ -60,7 +60,7 @@ pub(super) fn framed(
     frame: Frame,
     objects: &[impl Serialize],
     members: &[&str],
-) -> Result<String, ApiError> {
+) -> Result<Framed, ApiError> {
     let mut lines = Vec::new();
     for object in objects {
         let object = serde_json::to_value(object)
@@ -72,11 +72,11 @@ pub(super) fn framed(
         lines.push(json!(object).to_string());
     }
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    Ok(Framed::of(frame, &lines, 0).text)
+    Ok(Framed::of(frame, &lines, 0))
 }
 
-/// An error as text for a model, with the next step.
-pub(super) fn explained(error: ApiError) -> String {
+/// An error as text for a model, with the next step. What names this request's fault may hold the words of others.
+pub(super) fn explained(error: ApiError) -> OwnWords {
     let code = error.code();
     let problem = error.problem();
     let next = match code {
@@ -90,10 +90,18 @@ pub(super) fn explained(error: ApiError) -> String {
         Code::QuestionSettled => "There is nothing left to do for this question.",
         Code::InboxHeld => "Call the tool inbox instead of waiting.",
         Code::NotYours => "Leave it to the person or to another agent.",
+        Code::TooManyTasks => {
+            "Go on without waiting: what arrives comes with the result of a later call."
+        }
         Code::Busy | Code::NotReady | Code::StorageFailed => "Call it again in a few seconds.",
         _ => "",
     };
-    let hint = problem.hint.filter(|_| next.is_empty()).unwrap_or_default();
-    let detail = problem.detail.unwrap_or(problem.title);
-    format!("Refused ({}): {detail}. {next}{hint}", problem.code)
+    let entry = code.entry();
+    let words = OwnWords::of("Refused (").and(entry.code).and("): ");
+    let words = match &problem.detail {
+        Some(detail) => words.and(Quoted(detail)),
+        None => words.and(entry.title),
+    };
+    let next = if next.is_empty() { entry.hint } else { next };
+    words.and(". ").and(next)
 }

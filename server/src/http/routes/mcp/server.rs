@@ -185,7 +185,7 @@ impl ServerHandler for McpServer {
                 return Err(ErrorData::invalid_params(detail, None));
             }
         };
-        let message = PromptMessage::new_text(Role::User, text);
+        let message = PromptMessage::new_text(Role::User, String::from(text));
         Ok(GetPromptResult::new(vec![message]).into())
     }
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use hub_protocol::{Seq, Timestamp, own_words};
+use hub_protocol::{Seq, Timestamp};
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolResponse, CallToolResult, ContentBlock, CreateTaskResult, DetailedTask, JsonObject,
@@ -21,11 +21,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::McpCaller;
 use super::calls::ToolCall;
-use super::reply::explained;
+use super::reply::{Reply, explained};
 use super::wait::{Bounds, Wait};
 use crate::core::secret::hex;
 use crate::core::sync::lock;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, Code};
 use crate::waiters::Outcome;
 
 /// The bounds of a wait in the background.
@@ -46,14 +46,27 @@ const PAUSE_MS: u64 = 250;
 /// How long a task is kept after its wait should have ended.
 const KEEP: Duration = Duration::from_secs(600);
 
+/// The most tasks of one session, each of another client.
+const MAX_OF_SESSION: usize = 16;
+/// The most tasks.
+const MAX_TASKS: usize = 1000;
+/// The most bytes of all tasks.
+const MAX_BYTES: usize = 8 << 20;
+
 /// The tasks of all clients, by their ids.
 #[derive(Clone, Default)]
-pub(super) struct Tasks(Arc<Mutex<HashMap<String, Arc<WaitTask>>>>);
+pub(super) struct Tasks(Arc<Mutex<TaskTable>>);
+
+type TaskTable = HashMap<String, Arc<WaitTask>>;
 
 struct WaitTask {
     caller: McpCaller,
     wait: Wait,
     task: Task,
+    /// About how much memory it takes until it ends.
+    bytes: usize,
+    /// When the client last asked for it.
+    asked: Mutex<Instant>,
     /// Held by the request that waits.
     turn: tokio::sync::Mutex<()>,
     cancelled: CancellationToken,
@@ -63,6 +76,7 @@ struct WaitTask {
 /// How a task ended.
 struct End {
     payload: TaskPayload,
+    bytes: usize,
     at: Timestamp,
     /// The notifications that it handed over.
     ids: Vec<Seq>,
@@ -77,14 +91,16 @@ impl Tasks {
     ) -> Result<CallToolResponse, ErrorData> {
         let begun = async {
             call.acknowledge().await?;
-            let wait = Wait::new(Value::Object(arguments), &TASK)?;
+            let arguments = Value::Object(arguments);
+            let bytes = arguments.to_string().len();
+            let wait = Wait::new(arguments, &TASK)?;
             match tokio::time::timeout(AT_ONCE, call.outcome_of(&wait)).await {
                 Ok(outcome) => Ok(Err(call.waited(&wait, outcome?).await?)),
-                Err(_) => Ok::<_, ApiError>(Ok(wait)),
+                Err(_) => self.add(call, wait, bytes).map(Ok::<_, Reply>),
             }
         };
         let reply = match begun.await {
-            Ok(Ok(wait)) => return Ok(CreateTaskResult::new(self.add(call, wait)?).into()),
+            Ok(Ok(task)) => return Ok(CreateTaskResult::new(task).into()),
             Ok(Err(reply)) => Ok(reply),
             Err(error) => Err(error),
         };
@@ -92,10 +108,10 @@ impl Tasks {
         Ok(result.into())
     }
 
-    fn add(&self, call: &ToolCall, wait: Wait) -> Result<Task, ErrorData> {
+    fn add(&self, call: &ToolCall, wait: Wait, bytes: usize) -> Result<Task, ApiError> {
         let mut bits = [0u8; 16];
-        let failed = |error| ErrorData::internal_error(format!("{error}"), None);
-        getrandom::fill(&mut bits).map_err(failed)?;
+        let random = getrandom::fill(&mut bits);
+        random.map_err(|error| ApiError::failed(Code::Internal, &error))?;
         let now = Timestamp::now().to_string();
         let kept = u64::try_from((wait.patience + KEEP).as_millis()).unwrap_or(u64::MAX);
         let task = Task::new(hex(&bits), TaskStatus::Working, now.clone(), now)
@@ -106,6 +122,8 @@ impl Tasks {
             caller: call.caller.clone(),
             wait,
             task: task.clone(),
+            bytes: bytes + call.caller.project.as_str().len() + size_of::<WaitTask>(),
+            asked: Mutex::new(Instant::now()),
             turn: tokio::sync::Mutex::default(),
             cancelled: CancellationToken::new(),
             end: Mutex::default(),
@@ -120,11 +138,12 @@ impl Tasks {
         for earlier in tasks.values().filter(|it| it.caller == call.caller) {
             if let Ok(_turn) = earlier.turn.try_lock() {
                 let words = "A later wait of this session replaced this one.";
-                let content = vec![ContentBlock::text(own_words(words))];
+                let content = vec![ContentBlock::text(words)];
                 let result = CallToolResult::success(content);
                 earlier.end(completed(&result), Vec::new());
             }
         }
+        make_room(&mut tasks, &added)?;
         tasks.insert(task.task_id.clone(), Arc::new(added));
         Ok(task)
     }
@@ -138,6 +157,7 @@ impl Tasks {
         let Some(task) = self.find(id) else {
             return Ok(unknown(id));
         };
+        *lock(&task.asked) = Instant::now();
         let outcome = tokio::select! {
             biased;
             outcome = task.outcome(call) => outcome,
@@ -147,7 +167,10 @@ impl Tasks {
         if let Some((_turn, outcome)) = outcome {
             let reply = match outcome {
                 // The hub is busy or stops, so the client asks again.
-                Err(error) => return Err(ErrorData::internal_error(explained(error), None)),
+                Err(error) => {
+                    let words = String::from(explained(error));
+                    return Err(ErrorData::internal_error(words, None));
+                }
                 Ok(outcome) => call.waited(&task.wait, outcome).await,
             };
             let (result, ids) = call.result(reply).await;
@@ -170,7 +193,46 @@ impl Tasks {
     }
 }
 
+/// Removes tasks until there is room for another one: first those that have ended, then those for which no client has
+/// asked for long. Fails if all others go on.
+fn make_room(tasks: &mut TaskTable, added: &WaitTask) -> Result<(), ApiError> {
+    loop {
+        let is_own = |it: &&Arc<WaitTask>| it.is_of_session(&added.caller);
+        let own = tasks.values().filter(is_own).count() >= MAX_OF_SESSION;
+        let bytes: usize = tasks.values().map(|it| it.size()).sum();
+        if !own && tasks.len() < MAX_TASKS && bytes + added.size() <= MAX_BYTES {
+            return Ok(());
+        }
+        let removable = tasks.iter().filter(|(_, it)| !own || is_own(it));
+        let oldest = removable
+            .filter_map(|(id, it)| Some((it.removable()?, id.clone())))
+            .min();
+        let Some((_, id)) = oldest else {
+            let detail = format!(
+                "at most {MAX_OF_SESSION} of a session, and {MAX_TASKS} and {MAX_BYTES} bytes in all"
+            );
+            return Err(ApiError::new(Code::TooManyTasks, detail));
+        };
+        tasks.remove(&id);
+    }
+}
+
 impl WaitTask {
+    fn is_of_session(&self, caller: &McpCaller) -> bool {
+        self.caller.project == caller.project && self.caller.inbox() == caller.inbox()
+    }
+
+    fn size(&self) -> usize {
+        self.bytes + lock(&self.end).as_ref().map_or(0, |end| end.bytes)
+    }
+
+    /// Returns its place among the tasks that may be removed; `None` if it goes on.
+    fn removable(&self) -> Option<(bool, Instant)> {
+        let goes_on = lock(&self.end).is_none();
+        let asked = *lock(&self.asked);
+        (!goes_on || asked.elapsed() > KEEP).then_some((goes_on, asked))
+    }
+
     /// The outcome of the wait, while no other request waits for it; `None` if the task has ended.
     async fn outcome(
         &self,
@@ -191,7 +253,16 @@ impl WaitTask {
     /// Ends the task, unless it has ended.
     fn end(&self, payload: TaskPayload, ids: Vec<Seq>) {
         let at = Timestamp::now();
-        lock(&self.end).get_or_insert(End { payload, at, ids });
+        let bytes = match &payload {
+            TaskPayload::Completed { result } => json!(result).to_string().len(),
+            _ => 0,
+        };
+        lock(&self.end).get_or_insert(End {
+            payload,
+            bytes,
+            at,
+            ids,
+        });
     }
 
     /// Removes and returns what the task handed over.
@@ -224,7 +295,7 @@ fn completed(result: &CallToolResult) -> TaskPayload {
 
 /// The state of a task that the hub does not know. It has failed, because Claude Code keeps asking if it gets an error.
 fn unknown(id: &str) -> DetailedTask {
-    let words = "The hub does not know this task, because it restarted. No notification is lost: call wait again.";
+    let words = "The hub does not know this task, because it restarted or keeps too many. No notification is lost: call wait again.";
     let error = json!(ErrorData::invalid_params(words, None));
     let now = Timestamp::now().to_string();
     let task = Task::new(id, TaskStatus::Failed, now.clone(), now);

@@ -2,16 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use hub_protocol::{InboxName, Way};
+use hub_protocol::{OwnWords, Quoted, Way};
 use serde_json::Value;
 
+use super::super::wait::MAX_NAMES;
 use super::arguments::{LONGEST, WaitArguments, read, seconds};
 use super::calls::ToolCall;
 use super::pending;
 use super::reply::Reply;
 use crate::core::filter::Filter;
 use crate::http::error::{ApiError, Code};
-use crate::waiters::{Barrier, Outcome, WaitSpec};
+use crate::waiters::{Barrier, Batch, Outcome, WaitSpec};
 
 /// How long a wait may take, in seconds.
 pub(super) struct Bounds {
@@ -38,6 +39,18 @@ pub(super) struct Wait {
 impl Wait {
     pub(super) fn new(arguments: Value, bounds: &Bounds) -> Result<Self, ApiError> {
         let arguments: WaitArguments = read(arguments)?;
+        let WaitArguments {
+            all, any, types, ..
+        } = &arguments;
+        let types = types.as_ref().map_or(0, Vec::len);
+        if [all.len(), any.len(), types]
+            .iter()
+            .any(|it| *it > MAX_NAMES)
+        {
+            return Err(ApiError::invalid(format!(
+                "all, any and types have at most {MAX_NAMES} entries each"
+            )));
+        }
         let patience = seconds(arguments.seconds.unwrap_or(bounds.default), bounds.longest)?;
         Ok(Self {
             arguments,
@@ -88,40 +101,62 @@ impl ToolCall {
         let seconds = wait.patience.as_secs();
         let words = match outcome {
             Outcome::Batch(batch) => {
-                let words = match &batch.barrier {
-                    Some(barrier) if barrier.met => "The sessions have stopped.".to_owned(),
-                    Some(barrier) => {
-                        let missing: Vec<_> = barrier.missing.iter().map(InboxName::as_str).collect();
-                        format!("Not stopped within {seconds} s: {}. Call wait again.", missing.join(", "))
-                    }
-                    None => format!("{} notifications arrived.", batch.items.len()),
+                let words = arrived(&batch, seconds);
+                let handed = self
+                    .unacknowledged
+                    .hand_over(&self.hub, &self.caller, batch)
+                    .await?;
+                let (framed, ids) = handed;
+                let data = if ids.is_empty() {
+                    Vec::new()
+                } else {
+                    vec![framed]
                 };
-                let handed = self.unacknowledged.hand_over(&self.hub, &self.caller, batch).await?;
-                let (text, ids) = handed;
-                let data = if ids.is_empty() { Vec::new() } else { vec![text] };
-                return Ok(Reply { words, data, taken: Some(ids) });
+                return Ok(Reply {
+                    words,
+                    data,
+                    taken: Some(ids),
+                });
             }
-            Outcome::Empty => format!(
-                "Nothing arrived within {seconds} s. Call wait again if you still need it; otherwise go on, or end your turn."
+            Outcome::Empty => OwnWords::of("Nothing arrived within ").and(seconds).and(
+                " s. Call wait again if you still need it; otherwise go on, or end your turn.",
             ),
-            Outcome::HeldBack(held) => format!(
-                "A limit holds {} notifications back until {}. Go on with something else.",
-                held.count, held.until
-            ),
-            Outcome::Reset => "The project was reset, which ended this wait.".to_owned(),
-            Outcome::TakenOver => "A later wait of this session replaced this one.".to_owned(),
-            Outcome::Held { holder, .. } if matches!(holder.way, Some(Way::Module | Way::Rewake)) => {
-                "There is no need to wait: your hooks wake you when something arrives. Go on, or end your turn.".to_owned()
+            Outcome::HeldBack(held) => OwnWords::of("A limit holds ")
+                .and(held.count)
+                .and(" notifications back until ")
+                .and(held.until)
+                .and(". Go on with something else."),
+            Outcome::Reset => OwnWords::of("The project was reset, which ended this wait."),
+            Outcome::TakenOver => OwnWords::of("A later wait of this session replaced this one."),
+            Outcome::Held { holder, .. }
+                if matches!(holder.way, Some(Way::Module | Way::Rewake)) =>
+            {
+                OwnWords::of(
+                    "There is no need to wait: your hooks wake you when something arrives. Go on, or end your turn.",
+                )
             }
             Outcome::Held { inbox, holder } => {
                 let who = holder.name.unwrap_or_default();
-                let detail = format!("'{who}' waits at the inbox '{inbox}' already");
+                let detail = format!("{} waits at the inbox '{inbox}' already", Quoted(&who));
                 return Err(ApiError::new(Code::InboxHeld, detail));
             }
         };
         let sessions = wait
             .barrier()
             .map_or("", |_| " The sessions have not stopped.");
-        Ok(Reply::from(words + sessions))
+        Ok(Reply::of(words.and(sessions)))
+    }
+}
+
+/// What a wait was woken for.
+fn arrived(batch: &Batch, seconds: u64) -> OwnWords {
+    match &batch.barrier {
+        Some(barrier) if barrier.met => OwnWords::of("The sessions have stopped."),
+        Some(barrier) => OwnWords::of("Not stopped within ")
+            .and(seconds)
+            .and(" s: ")
+            .and_all(barrier.missing.iter().map(|it| Quoted(it.as_str())))
+            .and(". Call wait again."),
+        None => OwnWords::of(batch.items.len()).and(" notifications arrived."),
     }
 }

@@ -36,9 +36,10 @@ pub(in crate::http::routes) struct TextParams {
 }
 
 /// The parsed body.
-pub(super) enum Posts {
-    One(Box<Post>),
-    Batch(Vec<Post>),
+pub(super) struct Posts {
+    pub(super) posts: Vec<Post>,
+    /// Whether it is one notification and not a list of one.
+    pub(super) is_single: bool,
 }
 
 /// The body formats that a content type can demand.
@@ -75,22 +76,23 @@ pub(super) fn parse(params: TextParams, form: Form, bytes: &[u8]) -> Result<Post
         Some(b'[') => {
             let StrictValue(posts) =
                 serde_json::from_slice(bytes).map_err(|error| broken_json(&error))?;
-            bounded(posts).map(Posts::Batch)
+            bounded(posts)
         }
         Some(b'{') => {
             let lines =
                 serde_json::Deserializer::from_slice(bytes).into_iter::<StrictValue<Post>>();
-            let mut posts: Vec<Post> = lines
-                .map(|line| line.map(|StrictValue(post)| post))
-                .collect::<Result<_, _>>()
-                .map_err(|error| broken_json(&error))?;
-            if posts.len() == 1 && form != Form::Lines {
-                return Ok(Posts::One(Box::new(posts.remove(0))));
+            let mut posts = Vec::with_capacity(1);
+            for line in lines {
+                let StrictValue(post) = line.map_err(|error| broken_json(&error))?;
+                posts.push(post);
             }
-            bounded(posts).map(Posts::Batch)
+            if posts.len() == 1 && form != Form::Lines {
+                return Ok(single(posts));
+            }
+            bounded(posts)
         }
         Some(_) if form != Form::Any => Err(not_an_object(bytes)),
-        Some(_) => text(params, bytes).map(Box::new).map(Posts::One),
+        Some(_) => Ok(single(vec![text(params, bytes)?])),
     }
 }
 
@@ -112,10 +114,20 @@ fn broken_json(error: &serde_json::Error) -> ApiError {
     ApiError::new(problem.code(), format!("{error}; {text}"))
 }
 
-fn bounded(posts: Vec<Post>) -> Result<Vec<Post>, ApiError> {
+fn single(posts: Vec<Post>) -> Posts {
+    Posts {
+        posts,
+        is_single: true,
+    }
+}
+
+fn bounded(posts: Vec<Post>) -> Result<Posts, ApiError> {
     match posts.len() {
         0 => Err(ApiError::invalid("the batch is empty")),
-        1..=MAX_ITEMS => Ok(posts),
+        1..=MAX_ITEMS => Ok(Posts {
+            posts,
+            is_single: false,
+        }),
         _ => Err(ApiError::invalid(format!(
             "a batch has at most {MAX_ITEMS} notifications"
         ))),

@@ -6,6 +6,7 @@ use hub_protocol::{InboxName, ProjectName, Reason, Seq, Step, Timestamp, Way, Wh
 
 use crate::core::record::{Record, SettleReason, Turn, TurnCause, kinds};
 use crate::fold::State as Fold;
+use crate::http::budget::Allowance;
 use crate::log::journal::JournalError;
 use crate::log::{CHUNK_BYTES, Log};
 
@@ -94,6 +95,7 @@ pub(super) fn of_inboxes(
     log: &Log,
     project: &ProjectName,
     inboxes: &[InboxName],
+    allowance: &Allowance,
 ) -> Result<Past, JournalError> {
     const KINDS: [u8; 4] = [
         kinds::EMITTED,
@@ -105,6 +107,7 @@ pub(super) fn of_inboxes(
     let head = log.head();
     let mut cursor = head.saturating_sub(RECENT).max(log.earliest() - 1);
     while cursor < head {
+        allowance.go_on()?;
         let events = log.read(cursor, CHUNK_BYTES)?;
         let Some(last) = events.last() else { break };
         cursor = last.seq();

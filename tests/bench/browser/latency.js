@@ -1,18 +1,15 @@
-/** How long it takes until a person sees a change. The figures are printed; the assertions are only sanity bounds. */
+/** How long it takes until a person sees a change. */
 
-import assert from 'node:assert/strict';
-
-import { newContext, openDashboard, startHub, test, until } from './support/index.js';
+import { newContext, openDashboard, startHub, test, until } from '../../browser/support/index.js';
+import { row } from './row.js';
 
 /** @typedef {import('playwright-core').Page} Page */
-/** @typedef {import('./support/hub.js').Hub} Hub */
+/** @typedef {import('../../browser/support/hub.js').Hub} Hub */
 
 const ROUNDS = 30;
-/** A thousand times the usual latency, in ms; a higher value means that something is broken. */
-const SANE = 5000;
 
 for (const history of [0, 10_000]) {
-  test(`a notification is shown soon, with ${history} notifications in the history`, async (t) => {
+  test(`a notification is shown soon, with ${history} notifications in the history`, async () => {
     const hub = await startHub();
     await fill(hub, history);
     const page = await openDashboard(hub);
@@ -28,13 +25,11 @@ for (const history of [0, 10_000]) {
       await hub.post({ msg: text, from: `worker-${round}`, type: 'message' });
       took.push((await seen) - ahead - start);
     }
-    const figures = summary(took);
-    t.diagnostic(`POST to pixels, history of ${history}: ${figures.text}`);
-    assert.ok(figures.median > 0 && figures.median < SANE, figures.text);
+    row(`POST to pixels, ${history} stored`, took);
   });
 }
 
-test('a question that is answered elsewhere disappears soon', async (t) => {
+test('a question that is answered elsewhere disappears soon', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub);
   const ahead = await clockOf(page);
@@ -49,13 +44,11 @@ test('a question that is answered elsewhere disappears soon', async (t) => {
     await hub.call('POST', `/questions/${id}/answer`, { answer: 'yes' });
     took.push((await gone) - ahead - start);
   }
-  const figures = summary(took);
-  t.diagnostic(`answered elsewhere to gone here: ${figures.text}`);
-  assert.ok(figures.median > 0 && figures.median < SANE, figures.text);
+  row('answered elsewhere to gone here', took);
 });
 
 for (const history of [0, 10_000]) {
-  test(`the page loads soon, with ${history} notifications in the history`, async (t) => {
+  test(`the page loads soon, with ${history} notifications in the history`, async () => {
     const hub = await startHub();
     await fill(hub, history);
     /** @type {{paint: number, full: number}[]} */
@@ -69,27 +62,10 @@ for (const history of [0, 10_000]) {
       cold.push(await until(() => page.evaluate(firstOf), { what: 'the first paint' }));
       await context.close();
     }
-    const paint = summary(cold.map((one) => one.paint));
-    const full = summary(cold.map((one) => one.full));
-    t.diagnostic(`first paint, cold, history of ${history}: ${paint.text}; with what the hub knows: ${full.text}`);
-    assert.ok(full.median > 0 && full.median < SANE, full.text);
+    row(`first paint, ${history} stored`, cold.map((one) => one.paint));
+    row(`all drawn, ${history} stored`, cold.map((one) => one.full));
   });
 }
-
-test('a burst of 2,000 notifications in 5 s is shown without long tasks', async (t) => {
-  const hub = await startHub();
-  const page = await openDashboard(hub);
-  await page.evaluate(watchLongTasks);
-  const start = performance.now();
-  for (let sent = 0; sent < 2000; sent += 10) {
-    await new Promise((resolve) => setTimeout(resolve, start + sent * 2.5 - performance.now()));
-    await hub.post(Array.from({ length: 10 }, (_, n) => ({ msg: `notification ${sent + n} of a burst`, from: `worker-${n}`, type: 'message' })));
-  }
-  await page.locator('hub-feed hub-row', { hasText: 'notification 1999 of a burst' }).waitFor();
-  const figures = summary(await page.evaluate(() => /** @type {any} */ (window).__tasks));
-  t.diagnostic(`2,000 notifications in ${((performance.now() - start) / 1000).toFixed(1)} s; tasks over 50 ms: ${figures.text}`);
-  assert.ok(!(figures.worst > SANE), figures.text);
-});
 
 /** @param {Hub} hub @param {number} count */
 async function fill(hub, count) {
@@ -151,23 +127,9 @@ function watchFirst() {
   observer.observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['data-ready'] });
 }
 
-/** Runs in the page: collects the durations of tasks that block it for more than 50 ms. */
-function watchLongTasks() {
-  const tasks = /** @type {any} */ (window).__tasks = /** @type {number[]} */ ([]);
-  new PerformanceObserver((list) => tasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: 'longtask' });
-}
-
 /** Runs in the page: the times of the first and of the full drawing, in ms after the page was opened. */
 function firstOf() {
   const paint = performance.getEntriesByName('first-contentful-paint')[0]?.startTime;
   const full = /** @type {any} */ (window).__full;
   return paint && full ? { paint, full } : null;
-}
-
-/** @param {number[]} times ms */
-function summary(times) {
-  const sorted = [...times].sort((a, b) => a - b);
-  const at = (/** @type {number} */ share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN;
-  const [median, late, worst] = [at(0.5), at(0.9), at(1)];
-  return { median, worst, text: `median ${median.toFixed(1)} ms, p90 ${late.toFixed(1)} ms, worst ${worst.toFixed(1)} ms (${times.length})` };
 }

@@ -1,0 +1,154 @@
+//! Expensive requests: how many run at a time, on which threads, for how long, and that they end with their client.
+//!
+//! Each runs on a thread of its own with a lower priority, so it takes neither the threads nor the processor from the
+//! requests that are answered at once.
+
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Semaphore, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::error::{ApiError, Code};
+
+/// How much the priority of these threads is lowered: a busy hub leaves each about a tenth of a processor, and an idle
+/// one all of it.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 10;
+
+/// The budget of one kind of expensive request.
+pub(crate) struct Budget {
+    /// Slots of those that run.
+    turns: Semaphore,
+    /// Slots of those that run or wait for their turn.
+    places: Semaphore,
+    longest: Duration,
+}
+
+/// The rest of the budget of a request that runs. Its work asks at every step.
+pub(crate) struct Allowance {
+    gone: CancellationToken,
+    until: Instant,
+}
+
+impl Budget {
+    /// A budget of `at_once` requests that run and `waiting` more that wait, each of which may run for `longest`.
+    pub(crate) const fn new(at_once: usize, waiting: usize, longest: Duration) -> Self {
+        Self {
+            turns: Semaphore::const_new(at_once),
+            places: Semaphore::const_new(at_once + waiting),
+            longest,
+        }
+    }
+
+    /// Does the work of a request when it is its turn; refuses it if too many wait already. Dropping the future ends the
+    /// work, and its turn lasts until then.
+    pub(crate) async fn run<T, E>(
+        &'static self,
+        work: impl FnOnce(&Allowance) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, ApiError>
+    where
+        T: Send + 'static,
+        E: Into<ApiError> + Send + 'static,
+    {
+        let place = self.places.try_acquire();
+        let place = place.map_err(|_| Code::Overloaded)?;
+        let turn = self.turns.acquire().await;
+        let turn = turn.map_err(|error| ApiError::failed(Code::Internal, &error))?;
+        let gone = CancellationToken::new();
+        let allowance = Allowance {
+            gone: gone.clone(),
+            until: Instant::now() + self.longest,
+        };
+        let _leaving = gone.drop_guard();
+        let (reply, answer) = oneshot::channel();
+        let run = move || {
+            lower_priority();
+            let done = work(&allowance);
+            drop((turn, place));
+            // A client that is gone needs no answer.
+            let _ = reply.send(done);
+        };
+        let thread = thread::Builder::new().name("budget".into()).spawn(run);
+        thread.map_err(|error| ApiError::failed(Code::Internal, &error))?;
+        let done = answer.await;
+        done.map_err(|_| Code::Internal)?.map_err(Into::into)
+    }
+}
+
+impl Allowance {
+    /// Fails once the client is gone, so that the work ends.
+    pub(crate) fn go_on(&self) -> io::Result<()> {
+        if self.gone.is_cancelled() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        Ok(())
+    }
+
+    /// Whether the time is over, so that the work answers with what it has.
+    pub(crate) fn is_over(&self) -> bool {
+        self.gone.is_cancelled() || Instant::now() >= self.until
+    }
+}
+
+/// Lowers the priority of this thread. On other systems that of the whole process would change.
+fn lower_priority() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::nice(NICENESS) {
+        tracing::debug!(%error, "an expensive request runs with the usual priority");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    type Done = Result<u32, ApiError>;
+
+    #[tokio::test]
+    async fn those_that_find_no_place_are_refused_and_the_others_take_turns() {
+        static BUDGET: Budget = Budget::new(1, 1, Duration::from_secs(60));
+        let (go, wait) = mpsc::channel::<()>();
+        let (begin, running) = oneshot::channel();
+        let first = tokio::spawn(BUDGET.run(move |_| {
+            let _ = begin.send(());
+            let _ = wait.recv();
+            Done::Ok(1)
+        }));
+        running.await.unwrap();
+        let mut second = Box::pin(BUDGET.run(|_| Done::Ok(2)));
+        assert!(futures_util::poll!(&mut second).is_pending());
+        let third = BUDGET.run(|_| Done::Ok(3)).await;
+        assert_eq!(third.unwrap_err().code(), Code::Overloaded);
+        drop(go);
+        assert_eq!(first.await.unwrap().unwrap(), 1);
+        assert_eq!(second.await.unwrap(), 2);
+        assert_eq!(BUDGET.run(|_| Done::Ok(3)).await.unwrap(), 3);
+    }
+
+    #[tokio::test]
+    async fn work_whose_client_is_gone_ends_and_keeps_its_turn_until_then() {
+        static BUDGET: Budget = Budget::new(1, 1, Duration::from_secs(60));
+        let (begin, running) = oneshot::channel();
+        let endless = tokio::spawn(BUDGET.run(move |allowance| {
+            let _ = begin.send(());
+            while allowance.go_on().is_ok() {
+                thread::yield_now();
+            }
+            Done::Ok(1)
+        }));
+        running.await.unwrap();
+        endless.abort();
+        assert_eq!(BUDGET.run(|_| Done::Ok(2)).await.unwrap(), 2);
+    }
+
+    #[tokio::test]
+    async fn work_is_told_when_its_time_is_over() {
+        static BUDGET: Budget = Budget::new(1, 0, Duration::ZERO);
+        let over = BUDGET.run(|it| Result::<_, ApiError>::Ok(it.is_over()));
+        assert!(over.await.unwrap());
+    }
+}

@@ -1,0 +1,242 @@
+//! Who asks: what the kernel shows of a caller decides, and no claim of a request.
+
+use std::path::Path;
+
+use hub_harness::{registration, request};
+use hub_protocol::QuestionState;
+use serde_json::{Value, json};
+
+use crate::support::{Place, until};
+
+/// A place with an open approval that no agent may give; returns its number.
+fn asked() -> (Place, u64) {
+    let place = Place::with_hub();
+    let ask = json!({ "type": "approval", "from": "worker", "msg": "rm -rf build", "project": "default" });
+    place
+        .sh(&request(&socket(&place), "POST", "/notify", &ask))
+        .ok();
+    let id = place.questions()[0].id;
+    (place, id)
+}
+
+fn socket(place: &Place) -> std::path::PathBuf {
+    place.state().join("hub.sock")
+}
+
+/// Runs a script as the agent `me`, whose process is the shell that runs it, to the end of what it started.
+fn as_agent(place: &Place, script: &str) -> String {
+    let register = registration(&socket(place), "me", &json!({}));
+    let _ = std::fs::remove_file(place.path("work/done"));
+    place
+        .sh(&format!("{register} >/dev/null && {script}"))
+        .run();
+    until("the command has ended", || place.has("work/done"));
+    place.read("work/out")
+}
+
+/// Whether an agent that runs `way` with the answer as `$A` gives the approval.
+fn approves(place: &Place, id: u64, way: &str) -> bool {
+    let answer = format!("hubctl answer {id} allow >out 2>&1; touch done");
+    place.write("work/answer.sh", &answer);
+    as_agent(place, &way.replace("ANSWER", "sh ./answer.sh"));
+    let open = place.questions();
+    !open
+        .iter()
+        .any(|it| it.id == id && it.state == QuestionState::Open)
+}
+
+#[test]
+fn in_no_way_does_an_agent_approve() {
+    let (place, id) = asked();
+    let socket = socket(&place);
+    let put = |body: Value| request(&socket, "PUT", "/sessions/me", &body);
+    let mut other = place.hubctl("wait --inbox other --timeout 600").spawn();
+    let others = other.child().id();
+    for (way, command) in [
+        ("a shell", "ANSWER".to_owned()),
+        ("exec", "sh -c 'exec sh ./answer.sh'".to_owned()),
+        (
+            "another process",
+            format!("{}; ANSWER", put(json!({ "process": { "pid": 1 } }))),
+        ),
+        (
+            "a foreign process",
+            format!("{}; ANSWER", put(json!({ "process": { "pid": others } }))),
+        ),
+        (
+            "an end",
+            format!(
+                "{}; ANSWER",
+                request(&socket, "DELETE", "/sessions/me", &json!({}))
+            ),
+        ),
+        ("setsid", "setsid -f ANSWER".to_owned()),
+        (
+            "setsid twice",
+            "setsid -f sh -c 'setsid -w sh ./answer.sh; true'".to_owned(),
+        ),
+        ("a double fork", "(ANSWER &) & wait".to_owned()),
+        (
+            "a terminal of its own",
+            "setsid -f script -qec 'sh ./answer.sh' /dev/null".to_owned(),
+        ),
+        (
+            "tmux",
+            "env -u TMUX tmux -S ./tmux -f /dev/null new-session -d 'sh ./answer.sh'".to_owned(),
+        ),
+        (
+            "a PID namespace",
+            "unshare -rpf --mount-proc sh -c 'sh ./answer.sh; true'".to_owned(),
+        ),
+    ] {
+        // Detached ones outlive the agent's shell, unless it waits.
+        let waits =
+            format!("{command}; for i in $(seq 200); do [ -e done ] && break; sleep 0.05; done");
+        assert!(
+            !approves(&place, id, &waits),
+            "{way}: {}",
+            place.read("work/out")
+        );
+    }
+    place.ctl(format!("answer {id} allow"));
+}
+
+#[test]
+fn a_job_that_no_terminal_shows_is_nobody() {
+    let (place, id) = asked();
+    let job = |shell: &str| format!("setsid -w {shell} -c 'hubctl answer {id} allow; true'");
+    for starter in ["cron", "atd"] {
+        place.install(Path::new("/bin/sh"), starter);
+        let refused = place.sh(&job(&format!("../{starter}"))).run();
+        refused.warns("only a person speaks as 'person'");
+    }
+    assert_eq!(place.questions()[0].id, id);
+    place.sh(&job("sh")).ok().warns_of_nothing();
+}
+
+#[test]
+fn what_an_agent_left_behind_is_nobody() {
+    let (place, id) = asked();
+    let wait = "while [ ! -e go ]; do sleep 0.02; done";
+    let left = format!("{wait}; hubctl answer {id} allow >out 2>&1; touch done");
+    place.write("work/left.sh", left);
+    let register = registration(&socket(&place), "me", &json!({}));
+    let script =
+        format!("{register} >/dev/null && setsid -f sh ./left.sh </dev/null >/dev/null 2>&1");
+    place.sh(&script).ok();
+    place.write("work/go", "");
+    until("it has tried", || place.has("work/done"));
+    let said = place.read("work/out");
+    assert!(said.contains("only a person speaks as 'person'"), "{said}");
+    assert_eq!(place.questions()[0].id, id);
+}
+
+#[test]
+fn a_command_that_tmux_runs_by_itself_is_nobody() {
+    let (place, id) = asked();
+    let command = format!("hubctl answer {id} allow >out 2>&1; touch done");
+    place.write("work/key.sh", command);
+    let tmux = "env -u TMUX tmux -S ./tmux -f /dev/null";
+    let run = format!("{tmux} new-session -d 'sleep 60' \\; run-shell 'sh ./key.sh'");
+    place.sh(&run).ok();
+    until("it has tried", || place.has("work/done"));
+    place.sh(&format!("{tmux} kill-server")).ok();
+    let said = place.read("work/out");
+    assert!(said.contains("only a person speaks as 'person'"), "{said}");
+}
+
+#[test]
+fn in_a_pid_namespace_an_agent_is_known_by_its_number_there() {
+    let (place, id) = asked();
+    let register = registration(&socket(&place), "inner", &json!({}));
+    let script = format!("{register} >/dev/null; hubctl answer {id} allow; true");
+    place.write("work/inner.sh", &script);
+    let refused = place.sh("unshare -rpf --mount-proc sh ./inner.sh").run();
+    refused.warns("only a person speaks as 'person'");
+    assert_eq!(place.questions()[0].id, id);
+    let inner = place.json("sessions --all --json")["sessions"][0]["process"]["pid"].clone();
+    assert!(inner.as_u64().is_some_and(|pid| pid > 1), "{inner}");
+}
+
+#[test]
+fn a_process_counts_only_for_what_runs_below_it() {
+    let place = Place::with_hub();
+    let socket = socket(&place);
+    let process = |id: &str| {
+        let listed = place.json("sessions --all --json");
+        let all = listed["sessions"].as_array().expect("a list").clone();
+        let found = all.into_iter().find(|it| it["id"] == id);
+        found.expect("a session")["process"]["pid"].clone()
+    };
+    let mut victim = hub_harness::session_process(&socket, "victim");
+    assert_eq!(process("victim"), victim.id());
+    let claim = |id: &str, pid: u32| {
+        let info = json!({ "process": { "pid": pid }, "pane": "%0", "pane_delivery": true });
+        place
+            .sh(&request(&socket, "PUT", &format!("/sessions/{id}"), &info))
+            .ok();
+        let hook = json!({ "hook_event_name": "SessionStart", "session_id": id });
+        let path = format!("/hooks/claude?pid={pid}&pane=%250&pane_delivery=true");
+        place.sh(&request(&socket, "POST", &path, &hook)).ok();
+    };
+    claim("thief", victim.id());
+    assert_eq!(process("thief"), Value::Null, "another's process");
+    claim("victim", std::process::id());
+    assert_eq!(process("victim"), victim.id(), "another names this one's");
+    let shown = place.json("sessions --all --json")["sessions"].to_string();
+    assert!(!shown.contains("pane_delivery\":true"), "{shown}");
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+}
+
+#[test]
+fn an_agent_gets_no_sign_in_code_and_changes_nothing_of_the_person() {
+    let place = Place::with_hub();
+    let socket = socket(&place);
+    let code = request(&socket, "POST", "/login/code", &json!({}));
+    let mute = request(&socket, "PUT", "/preferences", &json!({}));
+    let devices = request(&socket, "DELETE", "/login/devices/all", &json!({}));
+    for asked in [&code, &mute, &devices] {
+        let said = as_agent(
+            &place,
+            &format!(
+                "sh -c '{}; true' >out 2>&1; touch done",
+                asked.replace('\'', "'\\''")
+            ),
+        );
+        assert!(said.contains("needs_person"), "{asked}: {said}");
+    }
+    place.sh(&code).ok();
+    place.sh(&mute).ok();
+    place.ctl("dashboard --print");
+}
+
+#[test]
+fn nobody_speaks_as_the_person_with_the_token_alone_or_by_a_name_that_looks_like_it() {
+    let place = Place::with_hub();
+    let bearer = format!(
+        "curl -sS -H \"Authorization: Bearer $(cat {}/token)\"",
+        place.state().display()
+    );
+    let post = |from: &str| {
+        place
+            .sh(&format!(
+                "{bearer} -d merge '{}/notify?from={from}'",
+                place.url()
+            ))
+            .run()
+            .stdout
+    };
+    assert!(post("person").contains("not_yours"));
+    for taken in ["Person", "pers0n", "HUB", "aII"] {
+        assert!(
+            post(taken).contains("looks like a reserved name"),
+            "{taken}"
+        );
+    }
+    assert!(post("ci").contains("\"id\""));
+    let without = place
+        .sh(&format!("{bearer} -d merge '{}/notify'", place.url()))
+        .run();
+    assert!(without.stdout.contains("\"id\""), "{}", without.stdout);
+}
