@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::Mutex;
+use std::time::Duration;
 
 use hub_harness::model::{Reply, Request, turns};
 use hub_harness::{Hub, Model};
@@ -217,13 +218,25 @@ fn a_session_that_watches_no_file_is_woken_by_its_socket_and_can_answer_there() 
     assert!(!hub.hubctl(&["history"]).contains("forged"));
 }
 
+/// A delay after which an answer would be late by any patience of a second.
+const LATE: Duration = Duration::from_secs(2);
+
 #[test]
 fn a_held_message_is_recorded_and_offered_again() {
     let hub = InstalledHub::install(Hub::builder().set(NO_LIMIT), NO_REWAKE);
     let claude = without_permissions(&hub);
     // The mode is not known before the first prompt.
     hub.waiter_way("primary", "socket");
+    // Claude Code takes its time on a busy machine.
+    let process = hub.session("main")["process"]["pid"]
+        .as_i64()
+        .expect("a process");
+    let process = i32::try_from(process).expect("a process id");
+    signal(process, "STOP");
     let id = hub.send("primary", "builder", "second line");
+    hub.step(id, "emitted");
+    std::thread::sleep(LATE);
+    signal(process, "CONT");
     let returned = hub.step(id, "returned");
     let why = returned["why"].as_str().expect("a reason");
     assert!(why.starts_with("held: "), "{why}");

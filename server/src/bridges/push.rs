@@ -83,6 +83,15 @@ struct Standin {
     task: JoinHandle<()>,
 }
 
+/// Notifications on their way to a session.
+#[derive(Debug, Clone)]
+struct PushedBatch {
+    project: ProjectName,
+    /// Each inbox with its notifications.
+    items: Vec<(InboxName, Vec<Seq>)>,
+    way: Way,
+}
+
 struct Pushes {
     hub: Hub,
     inboxes: ClaudeInboxes,
@@ -125,6 +134,26 @@ pub async fn run(hub: &Hub, state_dir: &Path, shutdown: &CancellationToken) {
     for standin in pushes.standins.into_values() {
         standin.cancel.cancel();
         let _ = standin.task.await;
+    }
+}
+
+impl PushedBatch {
+    /// Returns the notifications to their inboxes.
+    async fn failed(self, hub: &Hub, why: String) {
+        let Self {
+            project,
+            items,
+            way,
+        } = self;
+        let undelivered = Command::Undelivered {
+            project,
+            items,
+            way,
+            why,
+        };
+        if let Err(error) = hub.submit(undelivered).await {
+            tracing::warn!(%error, way = way.as_str(), "notifications that a session refused wait for a proof");
+        }
     }
 }
 
@@ -381,7 +410,11 @@ async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result
         claim = kept;
         OwnWords::of(framed)
     };
-    let (project, items) = (claim.project.clone(), claim.items.clone());
+    let pushed = PushedBatch {
+        project: claim.project.clone(),
+        items: claim.items.clone(),
+        way: transport.way(),
+    };
     hub.submit(Command::Ack {
         project: claim.project,
         items: claim.items,
@@ -389,14 +422,8 @@ async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result
         shown: claim.shown,
     })
     .await?;
-    if let Err(error) = transport.wake(prompt.as_str()).await {
-        hub.submit(Command::Undelivered {
-            project,
-            items,
-            way: transport.way(),
-            why: error.to_string(),
-        })
-        .await?;
+    if let Err(error) = transport.wake(prompt.as_str(), &pushed).await {
+        pushed.failed(hub, error.to_string()).await;
     }
     Ok(())
 }

@@ -21,8 +21,8 @@ use hub_protocol::Process;
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
-use tokio::sync::oneshot;
 
+use super::PushedBatch;
 use super::mailbox::Mailbox;
 use crate::bridges::claude_sessions;
 use crate::bridges::untrusted_dir::own_user;
@@ -33,14 +33,14 @@ use crate::hub::Hub;
 const BURST: f64 = 30.0;
 const SECONDS_PER_MESSAGE: f64 = 2.0;
 
-/// How long to wait for the news that a message was not accepted.
-const STATUS_PATIENCE: Duration = Duration::from_secs(1);
+/// How long the news that a message was not accepted counts. Later, its notifications were offered again without it.
+const REFUSABLE: Duration = Duration::from_secs(60);
 
 /// The characters of a message's text that would end its envelope are replaced.
 const ENVELOPE_END: &str = "</cross-session-message";
 
-/// The messages that wait for a status, each with the receiver of the reason why it was not accepted.
-pub(super) type Outstanding = Arc<Mutex<HashMap<String, oneshot::Sender<String>>>>;
+/// The messages that a session may still refuse, by their ids.
+pub(super) type Outstanding = Arc<Mutex<HashMap<String, (PushedBatch, Instant)>>>;
 
 /// The sockets of all sessions.
 pub(super) struct ClaudeInboxes {
@@ -108,30 +108,25 @@ impl Budgets {
 }
 
 impl ClaudeInbox {
-    /// Sends a text. Fails with the receiver's reason if it does not accept the message.
-    pub(super) async fn send(&self, text: &str) -> io::Result<()> {
+    /// Sends a text that announces a batch. The receiver takes its time to refuse it, above all on a busy machine, so
+    /// the mailbox takes that news.
+    pub(super) async fn send(&self, text: &str, batch: &PushedBatch) -> io::Result<()> {
+        let mut stream = UnixStream::connect(&self.socket).await?;
+        let uid = stream.peer_cred()?.uid();
+        if uid != own_user() {
+            return Err(io::Error::other(format!(
+                "the socket belongs to user {uid}"
+            )));
+        }
         let id = message_id()?;
         let line = self.line(&id, text);
-        let (sender, refused) = oneshot::channel();
-        lock(&self.outstanding).insert(id.clone(), sender);
-        let sent = async {
-            let mut stream = UnixStream::connect(&self.socket).await?;
-            let uid = stream.peer_cred()?.uid();
-            if uid != own_user() {
-                return Err(io::Error::other(format!(
-                    "the socket belongs to user {uid}"
-                )));
-            }
-            stream.write_all(line.as_bytes()).await?;
-            stream.shutdown().await?;
-            match tokio::time::timeout(STATUS_PATIENCE, refused).await {
-                Ok(Ok(reason)) => Err(io::Error::other(reason)),
-                Ok(Err(_)) | Err(_) => Ok(()),
-            }
-        };
-        let sent = sent.await;
-        lock(&self.outstanding).remove(&id);
-        sent
+        {
+            let mut outstanding = lock(&self.outstanding);
+            outstanding.retain(|_, (_, sent)| sent.elapsed() < REFUSABLE);
+            outstanding.insert(id, (batch.clone(), Instant::now()));
+        }
+        stream.write_all(line.as_bytes()).await?;
+        stream.shutdown().await
     }
 
     fn line(&self, id: &str, text: &str) -> String {

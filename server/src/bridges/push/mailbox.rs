@@ -173,12 +173,12 @@ async fn read(stream: UnixStream) -> io::Result<(Line, Option<u32>)> {
 async fn take(hub: &Hub, outstanding: &Outstanding, line: Line, pid: Option<u32>) {
     if line.action.as_deref() == Some("peer_message_status") {
         let status = line.status.unwrap_or_default();
-        let sender = line
+        let message = line
             .orig_msg_id
             .and_then(|id| lock(outstanding).remove(&id));
-        if let Some(sender) = sender.filter(|_| NOT_ACCEPTED.contains(&&*status)) {
+        if let Some((batch, _)) = message.filter(|_| NOT_ACCEPTED.contains(&&*status)) {
             let reason = line.reason.map_or(String::new(), |it| format!(": {it}"));
-            let _ = sender.send(format!("{status}{reason}"));
+            batch.failed(hub, format!("{status}{reason}")).await;
         }
         return;
     }

@@ -9,7 +9,7 @@ use hub_protocol::{Agent, FailedWay, OwnWords, Seq, Way};
 use super::claude_inbox::{ClaudeInbox, ClaudeInboxes};
 use super::codex::{CodexThread, CodexThreads};
 use super::pane::PastePane;
-use super::{LONGEST_WAIT, PushSession, is_useful};
+use super::{LONGEST_WAIT, PushSession, PushedBatch, is_useful};
 use crate::bridges::claude_sessions;
 use crate::core::wake_files::WakeFiles;
 use crate::hub::{Hub, wake_text};
@@ -80,14 +80,14 @@ impl Transport {
     }
 
     /// Wakes the session with `prompt`, which announces the notifications or contains them.
-    pub(super) async fn wake(&self, prompt: &str) -> io::Result<()> {
+    pub(super) async fn wake(&self, prompt: &str, batch: &PushedBatch) -> io::Result<()> {
         let woken = async {
             match self {
                 Self::File(files, number) => {
                     let (files, number) = (files.clone(), *number);
                     tokio::task::spawn_blocking(move || files.change(number)).await?
                 }
-                Self::Inbox(inbox) => inbox.send(prompt).await,
+                Self::Inbox(inbox) => inbox.send(prompt, batch).await,
                 Self::Thread(thread) => thread.wake(prompt).await,
                 Self::Pane(pane) => pane.wake().await,
             }
