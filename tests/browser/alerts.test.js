@@ -257,6 +257,18 @@ for (const how of ['answer', 'withdraw']) {
   });
 }
 
+test('a need is shown although the hub did not answer when notifications were set up', async () => {
+  const context = await newContext();
+  await record(context);
+  allow(context, HUB_DOWN);
+  await context.route('**/register-worker.html', (route) => route.abort('connectionrefused'), { times: 1 });
+  const hub = await startHub();
+  await prefer(hub, NEEDS);
+  const page = await openDashboard(hub, { context });
+  const { id } = await ask(hub);
+  await shows(page, id);
+});
+
 test('in quiet hours only urgent needs are shown', async () => {
   const { hub, page } = await watched({ ...NEEDS, sound: ['needs_you'], quiet: hoursAroundNow() });
   await ask(hub, { priority: 'high' });

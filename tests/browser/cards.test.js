@@ -222,7 +222,7 @@ test('a key pressed for a card that has just disappeared does not decide the nex
     // The focus moves in the same task, after the removal.
     new MutationObserver(press).observe(/** @type {Node} */ (document.querySelector('.attention-items')), { childList: true });
   }, first);
-  await hub.call('POST', `/questions/${first}/withdraw`, {});
+  await hub.call('POST', `/questions/${first}/withdraw`, {}, {}, hub.socket);
   await of(page, first).waitFor({ state: 'detached' });
   assert.equal(await focused(page), String(next));
   assert.equal(await of(page, next).getByText('will be sent').filter({ visible: true }).count(), 0);

@@ -2,6 +2,8 @@
 
 /** The document that registers it, because the page's Trusted Types refuse the URL of a script. */
 const REGISTER = '/assets/register-worker.html';
+/** After this time without a worker it is registered again: the hub may be starting. */
+const RETRY_MS = 2000;
 
 /** @type {Promise<ServiceWorkerRegistration>|null} */
 let registered = null;
@@ -19,11 +21,16 @@ export function workerRegistration() {
 
 async function register() {
   const frame = document.createElement('iframe');
-  frame.src = REGISTER;
+  const load = () => {
+    frame.src = REGISTER;
+  };
+  load();
   frame.hidden = true;
   frame.title = 'service worker';
   document.documentElement.append(frame);
+  const again = setInterval(load, RETRY_MS);
   const registration = await navigator.serviceWorker.ready;
+  clearInterval(again);
   frame.remove();
   return registration;
 }

@@ -139,7 +139,7 @@ export function allow(where, ...allowed) {
 }
 
 /** Chromium's console messages for requests to a hub that is down. */
-export const HUB_DOWN = /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED_ENCODING/;
+export const HUB_DOWN = /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED_ENCODING|occurred when fetching the script/;
 
 /**
  * The complaints of the pages so far.
