@@ -20,6 +20,9 @@ use crate::log::journal::Journal as _;
 /// How long the takeover may take. It takes well below a second, unless NATS elects a leader.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// After this time without a takeover, the active hub is asked again.
+const AGAIN: Duration = Duration::from_millis(500);
+
 /// The body of the request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,12 +49,9 @@ pub(super) async fn hand_over(
         }));
     }
     let term = leader(&cluster)?.map(|(term, _)| term);
-    let begun = if cluster.is_active() {
-        begin(&cluster, &node)
-    } else {
-        forward::hand_over(&cluster, &node).await
-    };
-    begun.map_err(|reason| ApiError::new(Code::CannotLead, reason))?;
+    ask(&cluster, &node)
+        .await
+        .map_err(|reason| ApiError::new(Code::CannotLead, reason))?;
     let mut head = cluster.0.hub.log().subscribe();
     while start.elapsed() < PATIENCE {
         // This hub may still have to read an earlier takeover, by another hub.
@@ -63,11 +63,22 @@ pub(super) async fn hand_over(
                 took_ms: start.elapsed().as_millis().try_into().unwrap_or(u64::MAX),
             }));
         }
-        let _ =
-            tokio::time::timeout(PATIENCE.saturating_sub(start.elapsed()), head.changed()).await;
+        if tokio::time::timeout(AGAIN, head.changed()).await.is_err() {
+            // The hub that was asked may have ceased to be the active one.
+            let _ = ask(&cluster, &node).await;
+        }
     }
     let detail = format!("'{node}' has not taken over yet: see hubctl status");
     Err(ApiError::new(Code::NoActiveHub, detail))
+}
+
+/// Asks the active hub to let its lease go to the hub `node`.
+async fn ask(cluster: &Cluster, node: &str) -> Result<(), String> {
+    if cluster.is_active() {
+        begin(cluster, node)
+    } else {
+        forward::hand_over(cluster, node).await
+    }
 }
 
 /// Returns the hub that began the last term, with its number.
