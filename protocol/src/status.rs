@@ -51,6 +51,8 @@ impl StatusLine {
         if content.len() > Self::MAX_FILE_BYTES {
             return Err(StatusError::TooLarge);
         }
+        // PowerShell and Windows' editors begin a text with a byte order mark.
+        let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
         let line = first_line(content);
         if line.len() > Self::MAX_BYTES {
             return Err(StatusError::TooLong);
@@ -203,6 +205,7 @@ mod tests {
             ("needs_testing\r\n", Kind::Testing, "needs testing"),
             ("error", Kind::Error, "error"),
             ("working\n\n", Kind::Progress, "working"),
+            ("\u{feff}error a\r\n", Kind::Error, "a"),
         ] {
             assert_eq!(read(text), (kind, msg.into()), "{text:?}");
         }

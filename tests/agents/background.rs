@@ -46,7 +46,7 @@ fn a_notification_from_curl_ends_the_wait_and_is_read_once() {
     assert_eq!(hub.step(id, "acked")["by"], "resumed");
     assert_eq!(hub.step(id, "emitted")["way"], "wait");
     hub.waiter("primary", "wait");
-    assert_eq!(claude.model.received("the nightly build broke").len(), 1);
+    claude.model.received_once("the nightly build broke");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn twenty_waits_in_a_row_deliver_each_notification_in_one_request() {
     }
     hub.waiter("primary", "wait");
     for text in &texts {
-        assert_eq!(claude.model.received(text).len(), 1, "{text}");
+        claude.model.received_once(text);
     }
     println!("POST to the next request, wait: {:?}", median(took));
 }

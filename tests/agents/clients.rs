@@ -126,7 +126,7 @@ impl Idle {
             (&json!("acked"), &Value::Null),
         ];
         assert_eq!(states, wanted);
-        assert_eq!(terminal.model.received("second line").len(), 1);
+        terminal.model.received_once("second line");
         hub.published("woken");
         let series = ["wake-test", "primary", "--count", "5", "--way", "module"];
         let summary = hub.hubctl(&series);
@@ -146,7 +146,7 @@ impl Idle {
         for (id, text) in ids.into_iter().zip(texts) {
             hub.step(id, "acked");
             let json = format!("\"msg\":\"{text}\"");
-            assert_eq!(model.received(&json).len(), 1, "{text}");
+            model.received_once(&json);
         }
     }
 }

@@ -133,7 +133,7 @@ fn a_held_permission_is_delivered_once_and_its_answer_starts_no_turn() {
     let last = claude.model.until_received("the end");
     assert_eq!(last.number, 4, "{:?}", last.texts);
     assert_eq!(last.contains("\"type\":\"answer\""), 0);
-    assert_eq!(claude.model.received("not this one").len(), 1);
+    claude.model.received_once("not this one");
     assert_eq!(hub.all_published("needs a permission", 2).len(), 2);
 }
 
@@ -183,5 +183,5 @@ fn the_person_sees_which_sender_woke_the_session_and_with_which_text() {
     claude.until_shown("Notifications from the hub");
     claude.until_shown("ci, error: main is red");
     hub.waiter("primary", "rewake");
-    assert_eq!(claude.model.received("main is red").len(), 1);
+    claude.model.received_once("main is red");
 }

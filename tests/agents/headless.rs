@@ -40,7 +40,7 @@ fn wakes<T>(
     let steps = hub.trace(id);
     assert!(steps[0]["rides_along"].is_null(), "{steps:?}");
     assert_eq!(hub.step(id, "emitted")["way"], "rewake");
-    assert_eq!(primary.model.received(text).len(), 1);
+    primary.model.received_once(text);
     let first = &shot.requests()[0];
     let told = |text: &str| first.body.to_string().matches(text).count();
     assert_eq!((told(WAIT), told(ONE_PROMPT)), (0, 1));

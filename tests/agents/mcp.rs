@@ -109,7 +109,7 @@ fn claude_code_waits_in_a_task_whose_end_wakes_it() {
     claude.model.until_received("You are \"w1\"");
     let pending = || hub.inbox("w1").is_none_or(|it| it["pending"] == 0);
     until("the call acknowledged it", || pending().then_some(()));
-    assert_eq!(claude.model.received("the quince is ripe").len(), 1);
+    claude.model.received_once("the quince is ripe");
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn the_live_session_of_several_in_one_worktree_owns_the_name() {
         let text = format!("for the {name}");
         assert_eq!(notify(&hub, "builder", &text), "");
         claude.model.until_received(&text);
-        assert_eq!(claude.model.received("for the").len(), 1);
+        claude.model.received_once("for the");
         claude.exit();
         hub.all_published("Agent builder ended", run);
         let over = notify(&hub, "builder", "too late");
@@ -46,7 +46,7 @@ fn a_title_that_the_person_gives_becomes_the_sessions_name() {
     hub.waiter("reviewer", "rewake");
     assert_eq!(notify(&hub, "reviewer", "by its title"), "");
     claude.woken_by("by its title");
-    assert_eq!(claude.model.received("by its title").len(), 1);
+    claude.model.received_once("by its title");
 }
 
 /// Sends a notification to the session by its name, and waits until its model has received it.

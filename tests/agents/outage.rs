@@ -30,7 +30,7 @@ fn an_outage_does_not_disturb_a_session_and_loses_no_notification() {
     claude.model.until_received("said in the dark");
     let id = hub.published("said in the dark");
     hub.step(id, "acked");
-    assert_eq!(claude.model.received("said in the dark").len(), 1);
+    claude.model.received_once("said in the dark");
 }
 
 #[test]
@@ -70,5 +70,5 @@ fn a_notification_of_a_killed_waiter_is_delivered_again_in_another_way() {
     emitted.retain(|it| it["state"] == "emitted");
     let ways: Vec<_> = emitted.iter().map(|it| &it["way"]).collect();
     assert_eq!(ways, ["rewake", "hook"]);
-    assert_eq!(claude.model.received("lost on the way").len(), 1);
+    claude.model.received_once("lost on the way");
 }

@@ -56,7 +56,7 @@ fn until_woken(hub: &InstalledHub, claude: &Claude, id: u64, text: &str) {
     claude.model.until_received(text);
     hub.step(id, "acked");
     assert_eq!(steps(hub, id), BY_PANE);
-    assert_eq!(claude.model.received(text).len(), 1);
+    claude.model.received_once(text);
     hub.state("main", "complete");
 }
 
@@ -250,7 +250,7 @@ fn a_paste_without_a_proof_is_returned_and_the_pane_is_not_used_again() {
     let returned = hub.step(first, "returned");
     assert_eq!(returned["why"], json!(null), "nothing proved it in time");
     until_refused(&hub, second, "a line was pasted before");
-    assert_eq!(claude.model.received(LINE).len(), 1);
+    claude.model.received_once(LINE);
     // A hook that works proves the way.
     hooks(&["UserPromptSubmit", "Stop"]);
     claude.model.until_received("second line");

@@ -47,7 +47,7 @@ fn the_module_wakes_an_idle_session_with_one_visible_prompt() {
     ];
     assert_eq!(steps(&hub, id), wanted.map(|(a, b)| (a.into(), b.into())));
     hub.published("woken");
-    assert_eq!(claude.model.received("second line").len(), 1);
+    claude.model.received_once("second line");
 }
 
 #[test]
@@ -74,8 +74,7 @@ fn nothing_comes_twice_when_the_settings_have_the_hooks_too() {
     for (n, id) in ids.into_iter().enumerate() {
         hub.step(id, "acked");
         let text = format!("\"msg\":\"news number {n}.\"");
-        let received = claude.model.received(&text);
-        assert_eq!(received.len(), 1, "{n}: {received:?}");
+        claude.model.received_once(&text);
     }
     claude.submit("Say something");
     hub.published("prompt: Say something");

@@ -62,7 +62,7 @@ fn a_session_whose_waiter_died_is_woken_by_the_file_that_it_watches() {
     claude.until_shown("builder, message: All 42 tests pass");
     hub.step(id, "acked");
     assert_eq!(steps(&hub, id), BY_FILE);
-    assert_eq!(claude.model.received("second line").len(), 1);
+    claude.model.received_once("second line");
     // The turn's end started a waiter, which is better.
     hub.waiter("primary", "rewake");
 }
@@ -158,7 +158,7 @@ fn a_session_of_a_program_is_woken_by_the_file_that_it_watches() {
     host.until_answered();
     hub.step(sent, "acked");
     assert_eq!(steps(&hub, sent), BY_FILE);
-    assert_eq!(model.received("second line").len(), 1);
+    model.received_once("second line");
 }
 
 /// The address of the hub in a message that it sent.

@@ -96,7 +96,7 @@ fn a_notification_during_a_turn_is_delivered_once() {
     hub.step(id, "acked");
     hooks.first("Stop");
     hub.waiter("primary", "rewake");
-    assert_eq!(claude.model.received("news in between").len(), 1);
+    claude.model.received_once("news in between");
 }
 
 #[test]

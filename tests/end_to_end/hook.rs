@@ -1,5 +1,6 @@
 //! `hubctl hook`: it never disturbs its agent, and loses no event that matters.
 
+use std::io::Write as _;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::time::Duration;
@@ -95,9 +96,9 @@ fn a_failing_hub_is_handled_like_a_missing_one_and_no_malformed_reply_is_passed_
 fn a_malformed_hook_is_dropped() {
     let place = Place::new();
     let fake = Fake::new(&place, |_| ok("{}"));
-    let huge = format!(
-        r#"{{"hook_event_name":"Stop","a":"{}"}}"#,
-        "x".repeat(8 << 20)
+    let many = format!(
+        r#"{{"hook_event_name":"Stop","a":[{}1]}}"#,
+        "1,".repeat(4 << 20)
     );
     let deep = "[".repeat(100_000);
     let payloads = [
@@ -105,12 +106,41 @@ fn a_malformed_hook_is_dropped() {
         b"{".into(),
         b"\xff\xfe\x00".into(),
         deep.into(),
-        huge.into(),
+        many.into(),
     ];
     for payload in payloads as [Vec<u8>; 5] {
         assert_silent(hook(&place, payload));
     }
     assert!(fake.asked().is_empty() && kept(&place).is_empty());
+}
+
+#[test]
+fn a_hook_with_large_texts_is_sent_without_most_of_them() {
+    let place = Place::new();
+    let fake = Fake::new(&place, |_| ok("{}"));
+    let large = "x".repeat(3 << 20);
+    let lines = vec!["a line"; 1 << 18];
+    for response in [value!({"file": {"base64": large}}), value!(lines)] {
+        let used = value!({"hook_event_name": "PostToolUse", "session_id": "s1", "cwd": "/",
+            "tool_input": {"content": large}, "tool_response": response, "tool_use_id": "t1"});
+        hook(&place, used.to_string());
+    }
+    for asked in fake.asked() {
+        let sent = json(&asked.body);
+        let content = sent["tool_input"]["content"].as_str().unwrap();
+        assert_eq!((content.len(), &sent["tool_use_id"]), (8192, &value!("t1")));
+    }
+    assert_eq!(fake.asked().len(), 2);
+}
+
+#[test]
+fn an_agent_may_leave_the_pipe_open() {
+    let place = Place::new();
+    let _fake = Fake::new(&place, |_| ok(r#"{"decision":"block"}"#));
+    let mut call = place.hubctl("hook claude").spawn();
+    let mut stdin = call.child().stdin.take().unwrap();
+    stdin.write_all(STOP.as_bytes()).unwrap();
+    call.end().prints("block");
 }
 
 #[test]

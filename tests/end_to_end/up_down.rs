@@ -68,3 +68,23 @@ fn up_names_the_stopped_hub_that_it_waits_for_and_down_ends_it() {
         .warns(&format!("`kill -CONT {pid}`"));
     place.ctl("down");
 }
+
+#[test]
+fn a_service_that_cannot_be_started_leaves_no_files() {
+    let place = Place::new();
+    // The manager of a login without a bus.
+    let script = "#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n";
+    let manager = place.write("script", script);
+    place.dir("bin");
+    place.install(&manager, "bin/systemctl");
+    let service = |action: &str| {
+        let bin = place.path("bin");
+        place.sh(&format!(
+            "PATH={}:$PATH hubctl service {action}",
+            bin.display()
+        ))
+    };
+    service("install").fails(1).warns("hubctl up");
+    assert!(!place.has(".config/systemd"));
+    service("uninstall").ok().prints("no service is installed");
+}

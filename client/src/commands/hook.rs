@@ -7,6 +7,7 @@ mod budget;
 mod env_file;
 mod headless;
 mod input;
+mod object;
 mod payload;
 mod surroundings;
 mod view;
@@ -18,6 +19,7 @@ use reqwest::Response;
 use serde::de::IgnoredAny;
 
 use self::budget::Budget;
+use self::object::ObjectText;
 pub(crate) use self::payload::Payload;
 use self::surroundings::Surroundings;
 pub(crate) use self::surroundings::{PANE_DELIVERY, allows_pane_delivery, project_repository};
@@ -78,12 +80,10 @@ struct HookRequest<'a> {
 /// Sends the hook and prints the answer.
 pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     let text = match &args.json {
-        Some(json) => json.clone().into_bytes(),
-        None => match read_stdin() {
-            Some(text) => text,
-            None => return,
-        },
+        Some(json) => ObjectText::shortened(json.as_bytes()),
+        None => read_stdin(),
     };
+    let Some(text) = text else { return };
     let budget = Budget::starting_now();
     let Some(payload) = Payload::parse(&text, args.event.as_deref()) else {
         return;

@@ -127,12 +127,19 @@ impl Service {
             )
             .into());
         }
-        for (path, text) in &self.files {
-            fs::create_dir_all(parent(path)).with_context(|| path.display().to_string())?;
-            fs::write(path, text).with_context(|| path.display().to_string())?;
-            println(format_args!("wrote {}", path.display()))?;
+        let is_new = !self.is_installed();
+        let started = self
+            .write()
+            .and_then(|()| self.start.iter().try_for_each(|it| succeed(it)));
+        if let Err(error) = started {
+            if is_new {
+                let _ = self.remove();
+            }
+            say(
+                "the service manager of this login does not start it: `hubctl up` starts the hub without one",
+            );
+            return Err(error);
         }
-        self.start.iter().try_for_each(|it| succeed(it))?;
         println(format_args!(
             "the service hubd runs in {}",
             place.state_dir.display()
@@ -141,11 +148,33 @@ impl Service {
         Ok(())
     }
 
+    fn is_installed(&self) -> bool {
+        self.files.iter().any(|(path, _)| path.exists())
+    }
+
+    fn write(&self) -> Result<(), Error> {
+        for (path, text) in &self.files {
+            fs::create_dir_all(parent(path)).with_context(|| path.display().to_string())?;
+            fs::write(path, text).with_context(|| path.display().to_string())?;
+            println(format_args!("wrote {}", path.display()))?;
+        }
+        Ok(())
+    }
+
     fn uninstall(&self, place: &Place) -> Result<(), Error> {
-        if !self.files.iter().any(|(path, _)| path.exists()) {
+        if !self.is_installed() {
             return println("no service is installed");
         }
         self.stop.iter().try_for_each(|it| succeed(it))?;
+        self.remove()?;
+        self.forget.iter().try_for_each(|it| succeed(it))?;
+        println(format_args!(
+            "the notifications stay in {}",
+            place.state_dir.display()
+        ))
+    }
+
+    fn remove(&self) -> Result<(), Error> {
         for (path, _) in &self.files {
             if path.exists() {
                 fs::remove_file(path).with_context(|| path.display().to_string())?;
@@ -155,11 +184,7 @@ impl Service {
             let _ =
                 fs::remove_dir(parent(path)).and_then(|()| fs::remove_dir(parent(parent(path))));
         }
-        self.forget.iter().try_for_each(|it| succeed(it))?;
-        println(format_args!(
-            "the notifications stay in {}",
-            place.state_dir.display()
-        ))
+        Ok(())
     }
 }
 

@@ -59,6 +59,17 @@ pub enum StateDirError {
         /// The process ID of that hub, or `unknown`.
         holder: String,
     },
+    /// The path of the socket in it has no room in a socket's address.
+    #[error(
+        "the path {} is too long for the hub's socket in it: name a directory with a path of less than {} bytes in \
+         --state-dir or HUB_STATE_DIR",
+        path.display(),
+        LONGEST + 1
+    )]
+    TooLong {
+        /// The state directory.
+        path: PathBuf,
+    },
     /// The token file does not contain a token.
     #[error("{} holds no token: remove it to make a new one", path.display())]
     BrokenToken {
@@ -70,9 +81,16 @@ pub enum StateDirError {
     Random(#[from] getrandom::Error),
 }
 
+/// The longest path in bytes to which the name of the socket can be added: see unix(7), on macOS unix(4).
+const LONGEST: usize = if cfg!(target_os = "macos") { 94 } else { 98 };
+
 impl StateDir {
     /// Creates the directory if it does not exist, checks that it is private to this user, and locks it.
     pub fn open(path: &Path) -> Result<Self, StateDirError> {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
+        if absolute.as_os_str().len() > LONGEST {
+            return Err(StateDirError::TooLong { path: absolute });
+        }
         let path = ensure_private_directory(path)?;
         let lock = lock(&path)?;
         Ok(Self { path, _lock: lock })
@@ -306,6 +324,17 @@ mod tests {
             token.expose()
         );
         assert_eq!(header, expected);
+    }
+
+    #[test]
+    fn a_path_without_room_for_the_socket_is_refused_with_what_to_do() {
+        let parent = tempfile::tempdir().unwrap();
+        let room = LONGEST - parent.path().as_os_str().len() - 1;
+        let open = |length| StateDir::open(&parent.path().join("d".repeat(length)));
+        let dir = open(room).unwrap();
+        std::os::unix::net::UnixListener::bind(dir.socket()).unwrap();
+        let refused = open(room + 1).unwrap_err().to_string();
+        assert!(refused.contains("HUB_STATE_DIR"), "{refused}");
     }
 
     #[test]

@@ -67,6 +67,8 @@ pub(crate) fn response(
     let headers: &mut HeaderMap = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Nginx and those that follow it would collect events before they pass them on.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
 

@@ -57,15 +57,14 @@ impl Sandbox {
         let asks = |it: &str| it.contains("Trust all and continue");
         pane.until("Codex is ready or asks", |it| is_ready(it) || asks(it));
         if asks(&pane.text()) {
-            until("the hooks are trusted", || {
-                // Once the dialog is gone, the keys would be a prompt.
-                if asks(&pane.text()) {
-                    pane.press(&["2", "Enter"]);
-                }
-                within(Duration::from_secs(2), || {
-                    is_ready(&pane.text()).then_some(())
-                })
+            // It may show the dialog before it reads keys, and Enter would choose to review the hooks.
+            until("trust is chosen", || {
+                pane.press(&["2"]);
+                let chosen = || pane.text().contains("› 2. Trust all").then_some(());
+                within(Duration::from_secs(1), chosen)
             });
+            pane.press(&["Enter"]);
+            pane.until("Codex is ready", is_ready);
         }
         pane
     }

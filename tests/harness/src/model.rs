@@ -72,6 +72,12 @@ impl Model {
         })
     }
 
+    /// Waits until a request has `text` among its new texts, and fails if it was there more often than once.
+    pub fn received_once(&self, text: &str) {
+        self.until_received(text);
+        assert_eq!(self.received(text).len(), 1, "{text}");
+    }
+
     /// Returns the number of a request for each time that `text` occurs in its new texts.
     pub fn received(&self, text: &str) -> Vec<usize> {
         let times = |request: &Request| vec![request.number; request.count_new(text)];

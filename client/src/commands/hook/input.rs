@@ -7,35 +7,46 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// The most bytes of input. The hub accepts a mebibyte; the rest is room for `tool_response`, which is dropped before
-/// sending.
-const MAX_BYTES: usize = 2 * 1024 * 1024;
+use super::object::ObjectText;
 
-/// How long an agent may take to write its input. Agents write at once; this covers one that leaves the pipe open.
+/// How long an agent may take to write its input. Agents write at once; this covers one that stops in the middle.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Reads all of stdin. `None` if the input is too large or does not end in time. Too large an input is still read to
-/// its end, because otherwise the agent's write would fail.
+/// Reads an object from stdin, shortened. It ends with its last brace: some agents leave the pipe open. `None` if it is too
+/// large or does not end in time. Too large an input is still read to its end, because otherwise the agent's write would
+/// fail.
 pub(crate) fn read_stdin() -> Option<Vec<u8>> {
     let stdin = io::stdin().as_fd().try_clone_to_owned().ok()?;
-    read_all(File::from(stdin), Instant::now() + PATIENCE)
+    read_object(File::from(stdin), Instant::now() + PATIENCE)
 }
 
-pub(super) fn read_all(mut input: File, give_up: Instant) -> Option<Vec<u8>> {
+fn read_object(input: File, give_up: Instant) -> Option<Vec<u8>> {
+    let mut object = ObjectText::default();
+    read(input, give_up, |chunk| object.extend(chunk))?;
+    object.into_text()
+}
+
+/// Reads to the end of the input. `None` at the deadline.
+pub(super) fn read_all(input: File, give_up: Instant) -> Option<Vec<u8>> {
     let mut text = Vec::new();
+    read(input, give_up, |chunk| {
+        text.extend_from_slice(chunk);
+        false
+    })?;
+    Some(text)
+}
+
+/// Reads until `is_all` says that what it was given is all, or to the end of the input. `None` at the deadline.
+fn read(mut input: File, give_up: Instant, mut is_all: impl FnMut(&[u8]) -> bool) -> Option<()> {
     let mut chunk = vec![0; 64 * 1024];
-    let mut too_much = false;
     loop {
         wait_for(&input, give_up)?;
-        let n = match input.read(&mut chunk) {
-            Ok(0) => return (!too_much).then_some(text),
-            Ok(n) => n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+        match input.read(&mut chunk) {
+            Ok(0) => return Some(()),
+            Ok(n) if is_all(&chunk[..n]) => return Some(()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(_) => return None,
-        };
-        too_much |= text.len() + n > MAX_BYTES;
-        if !too_much {
-            text.extend_from_slice(&chunk[..n]);
         }
     }
 }
@@ -67,24 +78,30 @@ mod tests {
         Instant::now() + Duration::from_secs(60)
     }
 
-    #[test]
-    fn an_input_that_does_not_end_is_given_up_at_the_deadline() {
-        let (reader, mut writer) = io::pipe().unwrap();
-        writer.write_all(b"{").unwrap();
-        assert_eq!(
-            read_all(File::from(std::os::fd::OwnedFd::from(reader)), soon()),
-            None
-        );
+    fn pipe() -> (File, io::PipeWriter) {
+        let (reader, writer) = io::pipe().unwrap();
+        (File::from(std::os::fd::OwnedFd::from(reader)), writer)
     }
 
     #[test]
-    fn an_input_that_is_too_large_is_read_to_its_end_and_dropped() {
-        for (bytes, kept) in [(MAX_BYTES, true), (MAX_BYTES + 1, false)] {
-            let (reader, mut writer) = io::pipe().unwrap();
-            let written = std::thread::spawn(move || writer.write_all(&vec![b'x'; bytes]));
-            let read = read_all(File::from(std::os::fd::OwnedFd::from(reader)), long());
-            written.join().unwrap().unwrap();
-            assert_eq!(read.is_some(), kept, "{bytes}");
-        }
+    fn an_object_that_does_not_end_is_given_up_at_the_deadline() {
+        let (reader, mut writer) = pipe();
+        writer.write_all(b"{").unwrap();
+        assert_eq!(read_object(reader, soon()), None);
+    }
+
+    #[test]
+    fn an_object_is_read_although_the_pipe_stays_open() {
+        let (reader, mut writer) = pipe();
+        writer.write_all(b"{\"a\":1}\n").unwrap();
+        assert_eq!(read_object(reader, long()).unwrap(), b"{\"a\":1}");
+    }
+
+    #[test]
+    fn an_input_that_is_no_object_is_read_to_its_end() {
+        let (reader, mut writer) = pipe();
+        let written = std::thread::spawn(move || writer.write_all(&vec![b'x'; 4 << 20]));
+        assert_eq!(read_object(reader, long()), None);
+        written.join().unwrap().unwrap();
     }
 }

@@ -4,9 +4,6 @@ use hub_protocol::for_model;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// The most bytes of one string. A longer one is a file or an output, of which the beginning is enough.
-const MAX_STRING: usize = 8 * 1024;
-
 /// The most bytes of JSON: a mebibyte, less the overhead of a spool file.
 const MAX_BYTES: usize = 1024 * 1024 - 16 * 1024;
 
@@ -50,12 +47,10 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    /// Parses `text` as an object and shortens its strings. Adds `event` if the object names none. `None` if it is not
-    /// an object, or still too large.
+    /// Parses `text` as an object. Adds `event` if the object names none. `None` if it is not an object, or too large.
     pub(crate) fn parse(text: &[u8], event: Option<&str>) -> Option<Self> {
         let mut fields = read(text)?;
         fields.remove("tool_response");
-        fields.values_mut().for_each(shorten);
         if let Some(event) = event {
             fields
                 .entry("hook_event_name")
@@ -123,18 +118,6 @@ fn read(text: &[u8]) -> Option<Map<String, Value>> {
         .ok()
 }
 
-fn shorten(value: &mut Value) {
-    match value {
-        Value::String(text) if text.len() > MAX_STRING => {
-            let end = (0..=MAX_STRING).rfind(|&at| text.is_char_boundary(at));
-            text.truncate(end.unwrap_or_default());
-        }
-        Value::Array(values) => values.iter_mut().for_each(shorten),
-        Value::Object(fields) => fields.values_mut().for_each(shorten),
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,16 +132,6 @@ mod tests {
         let sent: Value = serde_json::from_str(payload(given).json()).unwrap();
         assert_eq!(sent.get("tool_response"), None);
         assert_eq!(sent["tool_input"]["tool_response"], 1);
-    }
-
-    #[test]
-    fn every_long_string_is_cut_at_a_character() {
-        let long = "é".repeat(MAX_STRING);
-        let given = serde_json::json!({"a": format!("x{long}"), "b": [{"c": long}], "d": "short"});
-        let sent: Value = serde_json::from_str(payload(&given.to_string()).json()).unwrap();
-        assert_eq!(sent["a"].as_str().unwrap().len(), MAX_STRING - 1);
-        assert_eq!(sent["b"][0]["c"].as_str().unwrap().len(), MAX_STRING);
-        assert_eq!(sent["d"], "short");
     }
 
     #[test]

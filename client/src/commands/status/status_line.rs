@@ -1,6 +1,6 @@
 //! `hubctl status --line`: one line for a status bar, which sessions wait for the person.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use hub_protocol::{PhaseName, Session};
@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::api::session::sessions_within;
+use crate::commands::hook::read_stdin;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::identity::Context;
@@ -64,12 +65,10 @@ fn own_session() -> Option<String> {
     struct Input {
         session_id: String,
     }
-    let mut input = String::new();
-    let mut stdin = std::io::stdin();
-    if stdin.is_terminal() || stdin.read_to_string(&mut input).is_err() {
+    if std::io::stdin().is_terminal() {
         return None;
     }
-    let input: Input = serde_json::from_str(&input).ok()?;
+    let input: Input = serde_json::from_slice(&read_stdin()?).ok()?;
     Some(input.session_id)
 }
 

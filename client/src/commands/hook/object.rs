@@ -1,0 +1,203 @@
+//! The text of a JSON object as it arrives: where it ends, without what the hub does not need.
+
+/// After this many bytes a string is cut before its next character. A longer one is a file or an output, of which the
+/// beginning is enough.
+const MAX_STRING: usize = 8 * 1024;
+
+/// The most bytes of an object that are kept.
+const MAX_BYTES: usize = 2 * 1024 * 1024;
+
+/// A field that the hub does not need, as it is written: the result of a tool may be a whole file.
+const UNNEEDED: &[u8] = b"\"tool_response\"";
+
+/// An object so far.
+#[derive(Debug, Default)]
+pub(super) struct ObjectText {
+    kept: Vec<u8>,
+    /// How many objects and arrays are open.
+    depth: usize,
+    string: Option<StringText>,
+    /// Where the last string of the object itself begins.
+    field: usize,
+    /// In the value of a field that is not needed.
+    skips: bool,
+    too_much: bool,
+}
+
+/// A string so far.
+#[derive(Debug, Default)]
+struct StringText {
+    kept: usize,
+    escaped: bool,
+    /// The digits of a `\u` that are to come.
+    digits: u8,
+    is_cut: bool,
+}
+
+/// What a byte is to a string.
+enum Part {
+    End,
+    Kept,
+    Cut,
+}
+
+impl ObjectText {
+    /// The shortened text of a whole object; `None` if it is still too large.
+    pub(super) fn shortened(text: &[u8]) -> Option<Vec<u8>> {
+        let mut object = Self::default();
+        object.extend(text);
+        object.into_text()
+    }
+
+    /// Takes what has arrived; returns whether the object is complete.
+    pub(super) fn extend(&mut self, bytes: &[u8]) -> bool {
+        bytes.iter().any(|byte| self.push(*byte))
+    }
+
+    pub(super) fn into_text(self) -> Option<Vec<u8>> {
+        (!self.too_much).then_some(self.kept)
+    }
+
+    fn push(&mut self, byte: u8) -> bool {
+        if let Some(string) = &mut self.string {
+            match string.take(byte) {
+                Part::End => self.string = None,
+                Part::Kept => {}
+                Part::Cut => return false,
+            }
+            self.keep(byte);
+            return false;
+        }
+        match byte {
+            b'"' => {
+                self.string = Some(StringText::default());
+                if self.depth == 1 && !self.skips {
+                    self.field = self.kept.len();
+                }
+            }
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        let is_complete = self.depth == 0 && matches!(byte, b'}' | b']');
+        if is_complete || self.depth == 1 && byte == b',' {
+            self.skips = false;
+        }
+        self.keep(byte);
+        if self.depth == 1 && byte == b':' && self.field() == UNNEEDED {
+            self.kept.extend_from_slice(b"null");
+            self.skips = true;
+        }
+        is_complete
+    }
+
+    /// The name of the field whose value begins after a colon.
+    fn field(&self) -> &[u8] {
+        let name = self.kept.get(self.field..).unwrap_or_default();
+        name.strip_suffix(b":").unwrap_or(name).trim_ascii_end()
+    }
+
+    fn keep(&mut self, byte: u8) {
+        if self.skips || self.too_much {
+            return;
+        }
+        self.too_much = self.kept.len() == MAX_BYTES;
+        self.kept.push(byte);
+    }
+}
+
+impl StringText {
+    fn take(&mut self, byte: u8) -> Part {
+        if byte == b'"' && !self.escaped {
+            return Part::End;
+        }
+        let begins_character = !self.escaped && self.digits == 0 && byte & 0xc0 != 0x80;
+        self.is_cut |= begins_character && self.kept >= MAX_STRING;
+        if self.escaped {
+            self.escaped = false;
+            self.digits = if byte == b'u' { 4 } else { 0 };
+        } else if self.digits > 0 {
+            self.digits -= 1;
+        } else {
+            self.escaped = byte == b'\\';
+        }
+        if self.is_cut {
+            return Part::Cut;
+        }
+        self.kept += 1;
+        Part::Kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn shortened(text: &str) -> Value {
+        let text = ObjectText::shortened(text.as_bytes()).unwrap();
+        serde_json::from_slice(&text)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&text)))
+    }
+
+    #[test]
+    fn an_object_is_complete_at_its_last_brace() {
+        let text = br#" {"a":"}\"","b":[{"c":"\\"}]}"#;
+        for end in 0..text.len() {
+            assert!(!ObjectText::default().extend(&text[..end]), "{end}");
+        }
+        let mut object = ObjectText::default();
+        assert!(object.extend(&[text, &b"\n{}"[..]].concat()));
+        assert_eq!(object.into_text().unwrap(), text);
+    }
+
+    #[test]
+    fn a_tools_response_is_left_out_whatever_it_holds() {
+        let many = vec!["x"; MAX_BYTES / 3];
+        for response in [
+            json!("}\","),
+            json!({"tool_response": [1]}),
+            json!(many),
+            json!(1),
+        ] {
+            let text =
+                json!({"a": "tool_response", "tool_response": response, "z": {"tool_response": 1}});
+            for text in [text.to_string(), format!("{text:#}")] {
+                let kept = shortened(&text);
+                let expected =
+                    json!({"a": "tool_response", "tool_response": null, "z": {"tool_response": 1}});
+                assert_eq!(kept, expected);
+            }
+        }
+        assert_eq!(
+            shortened(r#"{"tool_response":[1]}"#),
+            json!({"tool_response": null})
+        );
+    }
+
+    #[test]
+    fn every_long_string_is_cut_at_a_character() {
+        for character in ["é", "\\n", "\\u00e9", "x"] {
+            let long = character.repeat(MAX_STRING);
+            let text = format!(r#"{{"a":"{long}","b":[{{"c":"x{long}"}}],"d":"short"}}"#);
+            let kept = shortened(&text);
+            let character = shortened(&format!(r#"{{"a":"{character}"}}"#))["a"].clone();
+            let character = character.as_str().unwrap();
+            for cut in [&kept["a"], &kept["b"][0]["c"]] {
+                let cut = cut.as_str().unwrap();
+                assert!(
+                    cut.len() < MAX_STRING + 4 && cut.ends_with(character),
+                    "{cut:.20}"
+                );
+            }
+            assert_eq!(kept["d"], "short");
+        }
+    }
+
+    #[test]
+    fn an_object_of_too_many_parts_is_refused() {
+        let parts = json!({"a": vec![1; MAX_BYTES / 2]}).to_string();
+        assert_eq!(ObjectText::shortened(parts.as_bytes()), None);
+    }
+}
