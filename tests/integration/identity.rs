@@ -47,6 +47,27 @@ async fn the_title_of_a_claude_session_becomes_its_name() {
     }
 }
 
+#[tokio::test]
+async fn a_title_without_ascii_letters_leaves_the_name_to_the_branch() {
+    let (_hub, client) = memory_hub();
+    for (id, query, title, name) in [
+        ("s-1", "name=fix-login", "修复登录问题 2", "fix-login"),
+        ("s-2", "name=fix-login", "Исправить вход", "fix-login-2"),
+        ("s-3", "", "ログイン", "s-3"),
+        ("s-4", "name=main", "Fix: ログイン, now", "Fix-now"),
+    ] {
+        let start = json!({ "hook_event_name": "SessionStart", "session_title": title });
+        client.hook(query, id, start).await;
+        let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go", "session_title": title });
+        client.hook(query, id, prompt).await;
+        let session = client.session(id).await;
+        assert_eq!(
+            (&session["name"], &session["title"]),
+            (&json!(name), &json!(title))
+        );
+    }
+}
+
 /// Creates the files of a repository in `dir`, without running git.
 fn repository(dir: &std::path::Path, config: &str) {
     for part in ["objects", "refs", "worktrees/side"] {

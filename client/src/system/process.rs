@@ -57,13 +57,50 @@ pub(crate) fn host() -> String {
     name.nodename().to_string_lossy().into_owned()
 }
 
-/// The nearest ancestor that is not a shell. Agents run their hooks by `sh -c`, and that shell ends with the hook.
+/// Programs that run another one and end with it: an agent runs its hooks by a shell, and people put more around them, against
+/// hangs or for an environment.
+const LAUNCHERS: [&str; 30] = [
+    // Shells
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "fish",
+    "ash",
+    "ksh",
+    "mksh",
+    "csh",
+    "tcsh",
+    "nu",
+    "pwsh",
+    "elvish",
+    "xonsh",
+    // Limits and surroundings
+    "timeout",
+    "nice",
+    "ionice",
+    "chrt",
+    "env",
+    "setsid",
+    "nohup",
+    "stdbuf",
+    "flock",
+    "time",
+    "strace",
+    // Environments
+    "direnv",
+    "mise",
+    "nix-shell",
+    "sudo",
+    "doas",
+];
+
+/// The nearest ancestor that is not a launcher, which ends with the hook.
 fn starter() -> Option<(u32, Stat)> {
-    const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "fish", "ash", "ksh"];
     let mut pid = parent()?;
     loop {
         let stat = Stat::of(pid)?;
-        if !SHELLS.contains(&stat.name.as_str()) {
+        if !LAUNCHERS.contains(&stat.name.as_str()) {
             return Some((pid, stat));
         }
         pid = stat.parent;

@@ -141,10 +141,11 @@ impl State {
         let mut info = info.clone();
         // The title is set in the agent, where it is meant as the session's name.
         let title = hooks.then(|| new_title(known, &info)).flatten();
+        let title = title.filter(|it| it.contains(|c: char| c.is_ascii_alphabetic()));
         info.name = match (known.and_then(Session::name), title) {
             (Some(_), None) => None,
             (_, title) => {
-                Some(self.free_name(project, key, &preferred_name(key, known, &info, title)))
+                Some(self.free_name(project, key, preferred_name(key, known, &info, title)))
             }
         };
         let blank = SessionInfo::default();
@@ -177,10 +178,9 @@ impl State {
         new_title(self.session(project, key), info).is_some()
     }
 
-    /// Returns a short name similar to `wish` that no other session of the project has. An ended session gives its name
+    /// Returns the name `base`, or one with a number, that no other session of the project has. An ended session gives its name
     /// up.
-    fn free_name(&self, project: &ProjectName, key: &InboxName, wish: &str) -> String {
-        let base = sanitized(wish);
+    fn free_name(&self, project: &ProjectName, key: &InboxName, base: String) -> String {
         let numbered = (2..).map(|n| format!("{base}-{n}"));
         let mut names = std::iter::once(base.clone()).chain(numbered);
         let is_inbox = |name: &str| {
@@ -347,37 +347,42 @@ fn new_title<'a>(known: Option<&Session>, info: &'a SessionInfo) -> Option<&'a s
     reported.filter(|it| Some(*it) != known).map(String::as_str)
 }
 
-/// Returns a session's preferred name: its title, its requested or former name, its directory, its agent or its id.
+/// Returns a session's preferred name: its title, its requested or former name, its directory, its agent or its id; the
+/// first that has a letter or a digit of ASCII, because the name is an address.
 fn preferred_name(
     key: &InboxName,
     known: Option<&Session>,
     info: &SessionInfo,
     title: Option<&str>,
 ) -> String {
-    let former = || known.and_then(Session::shown_name);
-    let dir = || info.cwd.as_deref()?.rsplit('/').find(|it| !it.is_empty());
-    let wish = title.or(info.name.as_deref()).or_else(former);
-    let wish = wish.or_else(dir).or(info.agent.as_deref());
-    wish.unwrap_or(key.as_str()).to_owned()
+    let former = known.and_then(Session::shown_name);
+    let dir = info.cwd.as_deref();
+    let dir = dir.and_then(|it| it.rsplit('/').find(|it| !it.is_empty()));
+    let wishes = [
+        title,
+        info.name.as_deref(),
+        former,
+        dir,
+        info.agent.as_deref(),
+        Some(key.as_str()),
+    ];
+    let mut names = wishes.into_iter().flatten().map(sanitized);
+    let name = names.find(|it| !it.is_empty());
+    name.unwrap_or_else(|| "session".into())
 }
 
-/// Converts `wish` to a name of letters, digits, `.`, `_` and `-`, without `..`.
+/// Converts `wish` to a name of letters, digits, `.`, `_` and `-`, without `..`; empty if it has none of the first two.
 fn sanitized(wish: &str) -> String {
     let mut name = String::new();
     for c in wish.chars() {
-        let c = if c.is_ascii_alphanumeric() || "._-".contains(c) {
-            c
-        } else {
-            '-'
-        };
+        let is_kept = c.is_ascii_alphanumeric() || "._-".contains(c);
+        let c = if is_kept { c } else { '-' };
         let first = name.is_empty() && !c.is_ascii_alphanumeric();
-        let doubled = c == '.' && name.ends_with('.');
+        let doubled = (c == '.' || !is_kept) && name.ends_with(c);
         if name.len() < MAX_NAME && !first && !doubled {
             name.push(c);
         }
     }
-    if name.is_empty() {
-        name.push_str("session");
-    }
+    name.truncate(name.trim_end_matches('-').len());
     name
 }
