@@ -70,10 +70,7 @@ fn an_idle_session_is_woken_by_one_turn_for_many_notifications() {
     greet(&hub, &codex);
     hub.waiter_way("primary", "app_server");
     let texts: Vec<String> = (0..5).map(|n| format!("news number {n}.")).collect();
-    let ids: Vec<u64> = texts
-        .iter()
-        .map(|text| hub.send("primary", "builder", text))
-        .collect();
+    let ids = hub.send_all("primary", "builder", &texts);
     let woken = codex.model.until_received(&texts[0]);
     for (id, text) in ids.iter().zip(&texts) {
         hub.step(*id, "acked");

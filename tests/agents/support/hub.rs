@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use hub_harness::{Client, Events, Hub, HubBuilder, each, encoded, until};
+use hub_harness::{Client, Events, Hub, HubBuilder, encoded, until};
 use serde_json::{Value, json};
 
 use super::Sandbox;
@@ -175,6 +175,17 @@ impl InstalledHub {
         self.post(json!({"from": from, "to": to, "type": "message", "msg": msg}))
     }
 
+    /// Publishes messages at once; returns their ids.
+    pub(crate) fn send_all(&self, to: &str, from: &str, msgs: &[String]) -> Vec<u64> {
+        let project = self.project_name();
+        let all: Vec<Value> = msgs
+            .iter()
+            .map(|msg| json!({"project": project, "from": from, "to": to, "type": "message", "msg": msg}))
+            .collect();
+        let stored = self.runtime.block_on(self.client().publish(json!(all)));
+        serde_json::from_value(stored["ids"].clone()).expect("ids")
+    }
+
     /// Returns the JSON of a GET in the project.
     pub(crate) fn get(&self, path: &str) -> Value {
         let path = format!("{path}?project={}", encoded(&self.project_name()));
@@ -307,13 +318,19 @@ impl InstalledHub {
     }
 
     /// Reads the stream until an inbox has lost its waiter and has one again; returns the inboxes that had one meanwhile and
-    /// have none now.
+    /// have none now. The hub's own waiters, which it has for every idle session, do not count.
     pub(crate) fn waited_in_vain(&self, presence: &mut Events, inbox: &str) -> BTreeSet<String> {
         let (mut all, mut was_lost) = (BTreeSet::new(), false);
         loop {
             let event = self.runtime.block_on(presence.next_of("presence"));
-            let now = each(&event.data["waiters"], "inbox");
-            let now: BTreeSet<String> = serde_json::from_value(now).expect("names");
+            let waiters = event.data["waiters"].as_array().expect("a list");
+            let others = waiters.iter().filter(|it| {
+                !["file_changed", "socket", "app_server"]
+                    .map(Value::from)
+                    .contains(&it["way"])
+            });
+            let inbox_of = |it: &Value| it["inbox"].as_str().expect("a name").to_owned();
+            let now: BTreeSet<String> = others.map(inbox_of).collect();
             let waits = now.contains(inbox);
             if waits && was_lost {
                 return &all - &now;
