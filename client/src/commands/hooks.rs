@@ -1,6 +1,5 @@
 //! `hubctl hooks`: installs and removes hooks in the settings of agents, and shows their state.
 
-mod block;
 mod change;
 mod claude;
 mod codex;
@@ -9,8 +8,10 @@ mod cursor;
 mod extension;
 mod file;
 mod gemini;
+mod json;
 mod kimi;
 mod merge;
+mod obstacle;
 mod opencode;
 mod own;
 mod pi;
@@ -20,17 +21,18 @@ mod receipt;
 mod scheme;
 mod status;
 mod status_line;
-mod tree;
+mod tables;
 
 use std::path::{Path, PathBuf};
 
 use hub_protocol::git::Repository;
 use hub_protocol::{Agent, InboxName};
 
-use self::change::{Change, installing, uninstalling};
+use self::change::{Change, demand_valid, installing, uninstalling};
 use self::file::SettingsFile;
-use self::own::Invocation;
+use self::obstacle::Obstacle;
 pub(super) use self::own::is_ours;
+use self::own::{Invocation, OwnCommand};
 use self::receipt::Receipts;
 use self::scheme::{SettingsScope, files, left_to_do};
 pub(super) use self::status::{HookStatus, InstallState};
@@ -228,6 +230,9 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
     }
     let named = args.call.session.is_some();
     let (file, scope) = args.target.file(context, named)?;
+    if let Some(own) = codex::moved(agent, &file.path) {
+        return moved(&codex::config(&file.path), &own, &invocation);
+    }
     let change =
         installing(&file, agent, &invocation).map_err(|what| refused(&file, agent, &what))?;
     let receipts = Receipts::of(&context.settings.state_dir.value);
@@ -239,7 +244,12 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
         .target
         .apply(&file, change, "hooks installed", &receipts)?;
     if done {
-        for todo in left_to_do(agent, context) {
+        let mut todos = left_to_do(agent, context);
+        todos.extend(files(agent).unexpanded(&context.env));
+        if agent == Agent::Codex {
+            todos.extend(codex::left_to_do_for_both(&file.path));
+        }
+        for todo in todos {
             println(format_args!("left to do: {}", line(&todo)))?;
         }
     }
@@ -249,6 +259,10 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
         &args.target.workspace(context),
         &invocation.program,
     );
+    let obstacle = all.iter().find_map(|it| it.obstacle.as_ref());
+    if let Some(Obstacle { what, todo }) = obstacle {
+        println(format_args!("left to do: {}: {}", line(what), line(todo)))?;
+    }
     for other in all
         .iter()
         .filter(|it| it.duplicate && it.scope != scope.name())
@@ -262,10 +276,31 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
     Ok(Exit::DONE)
 }
 
+/// Our hooks that the person moved into Codex's `config.toml` stay there, if they call this hubctl.
+fn moved(config: &Path, own: &OwnCommand, invocation: &Invocation) -> Result<Exit, Error> {
+    let path = config.display();
+    if own.program != invocation.program {
+        return Err(Error::Failed(anyhow::anyhow!(
+            "{path} has hooks that call {}: remove them with `hubctl hooks uninstall codex`, and install again",
+            own.program
+        )));
+    }
+    println(format_args!(
+        "{}: nothing to change: it has the hooks, and Codex runs them",
+        line(&path.to_string())
+    ))?;
+    Ok(Exit::DONE)
+}
+
 fn uninstall(target: &Target, context: &Context) -> Result<Exit, Error> {
-    let (file, _) = target.file(context, false)?;
+    let (file, scope) = target.file(context, false)?;
     let agent = target.agent;
     let receipts = Receipts::of(&context.settings.state_dir.value);
+    if codex::moved(agent, &file.path).is_some() {
+        let config = target.read(scope, &codex::config(&file.path), context)?;
+        let change = codex::leaving(&config).map_err(|what| refused(&config, agent, &what))?;
+        target.apply(&config, change, "hooks removed", &receipts)?;
+    }
     let before = receipts.before(&file);
     let change =
         uninstalling(&file, agent, before.as_ref()).map_err(|what| refused(&file, agent, &what))?;
@@ -343,11 +378,19 @@ impl Target {
                 _ => format!("{} has no settings for --{}", self.agent, scope.name()),
             })
         })?;
-        let file = match scope {
-            SettingsScope::User => SettingsFile::read(&path)?,
-            _ => SettingsFile::read_within(&self.workspace(context), &path)?,
-        };
-        Ok((file, scope))
+        Ok((self.read(scope, &path, context)?, scope))
+    }
+
+    fn read(
+        &self,
+        scope: SettingsScope,
+        path: &Path,
+        context: &Context,
+    ) -> anyhow::Result<SettingsFile> {
+        match scope {
+            SettingsScope::User => SettingsFile::read(path),
+            _ => SettingsFile::read_within(&self.workspace(context), path),
+        }
     }
 
     /// Applies the change, or prints it for --dry-run. Returns whether the file was changed.
@@ -369,7 +412,7 @@ impl Target {
             Change::Gone if self.dry_run => println(format_args!("{path} would be removed"))?,
             Change::Text(text) => {
                 receipts.back_up(file)?;
-                file.replace(&text)?;
+                file.replace(&text, |text| demand_valid(&file.path, self.agent, text))?;
                 let backup = receipts.backup(file).display().to_string();
                 match file.before {
                     Some(_) => println(format_args!("{path}: {done}; before: {}", line(&backup)))?,
@@ -420,11 +463,22 @@ fn invocation(
     }
     Ok(Invocation {
         variables,
-        program: program(context)?,
+        program: lasting(program(context)?)?,
         rewake: !args.no_rewake,
         plugin,
         status_line: false,
     })
+}
+
+/// Refuses a path in a cache of npx: the hooks would fail when npm deletes it.
+fn lasting(program: String) -> Result<String, Error> {
+    if Path::new(&program).iter().any(|it| it == "_npx") {
+        return Err(Error::Usage(format!(
+            "{program} is in the cache of npx, which npm may delete at any time, and then each hook would fail: install \
+             hubctl (`npm install --global` with the same package), and run this command again"
+        )));
+    }
+    Ok(program)
 }
 
 /// The absolute path of this hubctl. If PATH has a link to it, that is the link's path, because the link's target may

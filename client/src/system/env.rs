@@ -49,9 +49,14 @@ impl Env {
         (!value.is_empty()).then_some(value)
     }
 
-    /// The variable `name` as an absolute path.
+    /// The variable `name` as an absolute path. A `~` at its beginning is the home directory: no shell expands it in a
+    /// file of variables, in a unit of systemd or in JSON.
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
-        self.var(name).map(|path| self.absolute(Path::new(path)))
+        let path = Path::new(self.var(name)?);
+        match (path.strip_prefix("~"), &self.home) {
+            (Ok(below), Some(home)) => Some(home.join(below)),
+            _ => Some(self.absolute(path)),
+        }
     }
 
     /// Removes variables that do not concern this process.
