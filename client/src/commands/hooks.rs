@@ -1,5 +1,6 @@
 //! `hubctl hooks`: installs and removes hooks in the settings of agents, and shows their state.
 
+mod caller;
 mod change;
 mod claude;
 mod codex;
@@ -28,6 +29,7 @@ use std::path::{Path, PathBuf};
 use hub_protocol::git::Repository;
 use hub_protocol::{Agent, InboxName};
 
+use self::caller::{invocation, program};
 use self::change::{Change, demand_valid, installing, uninstalling};
 use self::file::SettingsFile;
 use self::obstacle::Obstacle;
@@ -226,7 +228,8 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
     invocation.status_line = args.status_line;
     if args.plugin {
         plugin::demand_claude(agent)?;
-        return plugin::install(&invocation, context).map(|()| Exit::DONE);
+        plugin::install(&invocation, context)?;
+        return say_obstacle(agent, &args.target, context);
     }
     let named = args.call.session.is_some();
     let (file, scope) = args.target.file(context, named)?;
@@ -259,10 +262,6 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
         &args.target.workspace(context),
         &invocation.program,
     );
-    let obstacle = all.iter().find_map(|it| it.obstacle.as_ref());
-    if let Some(Obstacle { what, todo }) = obstacle {
-        println(format_args!("left to do: {}: {}", line(what), line(todo)))?;
-    }
     for other in all
         .iter()
         .filter(|it| it.duplicate && it.scope != scope.name())
@@ -272,6 +271,15 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
             line(&other.path.display().to_string()),
             other.scope
         ))?;
+    }
+    say_obstacle(agent, &args.target, context)
+}
+
+/// Says with which setting the agent does not run the hooks, if there is one.
+fn say_obstacle(agent: Agent, target: &Target, context: &Context) -> Result<Exit, Error> {
+    let obstacle = obstacle::look(agent, &context.env, &target.workspace(context));
+    if let Some(Obstacle { what, todo }) = obstacle {
+        println(format_args!("left to do: {}: {}", line(&what), line(&todo)))?;
     }
     Ok(Exit::DONE)
 }
@@ -445,54 +453,4 @@ fn workspace(dir: Option<&Path>, context: &Context) -> PathBuf {
     }
     let worktree = Repository::discover(&context.env.cwd).and_then(|found| found.worktree);
     worktree.unwrap_or_else(|| context.env.cwd.clone())
-}
-
-fn invocation(
-    args: &CallArgs,
-    plugin: bool,
-    location: &HubLocation,
-    context: &Context,
-) -> Result<Invocation, Error> {
-    let mut variables = Vec::new();
-    variables.extend(args.session.as_ref().map(|it| format!("HUB_SESSION={it}")));
-    // Only what this command line names; the other settings come from the agent's own environment.
-    if location.state_dir.is_some() {
-        let dir = context.settings.state_dir.value.to_str();
-        let dir = dir.ok_or_else(|| Error::Usage("--state-dir is not UTF-8".into()))?;
-        variables.push(format!("HUB_STATE_DIR={dir}"));
-    }
-    Ok(Invocation {
-        variables,
-        program: lasting(program(context)?)?,
-        rewake: !args.no_rewake,
-        plugin,
-        status_line: false,
-    })
-}
-
-/// Refuses a path in a cache of npx: the hooks would fail when npm deletes it.
-fn lasting(program: String) -> Result<String, Error> {
-    if Path::new(&program).iter().any(|it| it == "_npx") {
-        return Err(Error::Usage(format!(
-            "{program} is in the cache of npx, which npm may delete at any time, and then each hook would fail: install \
-             hubctl (`npm install --global` with the same package), and run this command again"
-        )));
-    }
-    Ok(program)
-}
-
-/// The absolute path of this hubctl. If PATH has a link to it, that is the link's path, because the link's target may
-/// contain a version number.
-fn program(context: &Context) -> Result<String, Error> {
-    let exe = std::env::current_exe()?;
-    let dirs = context.env.var("PATH").map(std::env::split_paths);
-    let linked = dirs
-        .into_iter()
-        .flatten()
-        .filter(|dir| dir.is_absolute())
-        .map(|dir| dir.join("hubctl"))
-        .find(|path| path.canonicalize().is_ok_and(|real| real == exe));
-    let path = linked.unwrap_or(exe);
-    let path = path.to_str().map(str::to_owned);
-    path.ok_or_else(|| Error::Usage("the path of hubctl is not UTF-8".into()))
 }

@@ -99,3 +99,24 @@ impl Env {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tilde_at_the_beginning_of_a_path_is_the_home_directory() {
+        let vars = [("A", "~/a"), ("B", "~"), ("C", "~b"), ("D", "d/~")];
+        let mut env = Env::of(Path::new("/work"), &vars);
+        assert_eq!(env.path("A").unwrap(), Path::new("/work/~/a"), "no home");
+        env.home = Some("/home/me".into());
+        for (name, path) in [
+            ("A", "/home/me/a"),
+            ("B", "/home/me"),
+            ("C", "/work/~b"),
+            ("D", "/work/d/~"),
+        ] {
+            assert_eq!(env.path(name).unwrap(), Path::new(path));
+        }
+    }
+}

@@ -75,13 +75,13 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
         if invocation.rewake && ["SessionStart", "Stop"].contains(&event) {
             handlers.push(rewake(invocation));
         }
-        group(matcher(event), handlers)
+        group(matcher(event), &handlers)
     };
     let mut entries = entries(&EVENTS, &node);
     if invocation.rewake {
         entries.push(Entry {
             event: "FileChanged",
-            node: group(Some(WAKE_FILE), vec![rewake(invocation)]),
+            node: group(Some(WAKE_FILE), &[rewake(invocation)]),
         });
     }
     Plan {

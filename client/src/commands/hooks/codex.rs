@@ -38,7 +38,7 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
     let command = invocation.hook(Agent::Codex);
     let node = |event| {
         let timeout = if event == "PermissionRequest" { 90 } else { 30 };
-        group(None, vec![handler(&command, timeout)])
+        group(None, &[handler(&command, timeout)])
     };
     Plan {
         shape: Shape::Grouped,
@@ -66,7 +66,7 @@ pub(super) fn leaving(config: &SettingsFile) -> Result<Change, String> {
     tables::uninstall(before, Agent::Codex).map(Change::Text)
 }
 
-/// What is left to do if the `config.toml` beside the file `hooks` has hooks too.
+/// The step that is left if the `config.toml` beside the file `hooks` has hooks too.
 pub(super) fn left_to_do_for_both(hooks: &Path) -> Option<String> {
     let config = config(hooks);
     let found = tables::hooks(&fs::read_to_string(&config).ok()?).ok()??;

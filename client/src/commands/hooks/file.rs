@@ -183,10 +183,6 @@ mod tests {
         names
     }
 
-    fn fine(_: &str) -> Result<(), String> {
-        Ok(())
-    }
-
     #[test]
     fn content_that_does_not_parse_when_read_back_is_replaced_by_the_old_one() {
         let dir = tempfile::tempdir().unwrap();
@@ -212,7 +208,7 @@ mod tests {
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
         SettingsFile::read(&path)
             .unwrap()
-            .replace("new", fine)
+            .replace("new", |_| Ok(()))
             .unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         let mode = fs::metadata(&path).unwrap().permissions().mode();
@@ -230,7 +226,7 @@ mod tests {
         symlink("dotfiles/claude.json", &link).unwrap();
         SettingsFile::read(&link)
             .unwrap()
-            .replace("new", fine)
+            .replace("new", |_| Ok(()))
             .unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&target).unwrap(), "new");
@@ -256,9 +252,9 @@ mod tests {
         let file = SettingsFile::read_within(&top, &path).unwrap();
         // The link may also appear between reading and replacing.
         symlink(elsewhere.join("other.json"), &path).unwrap();
-        assert!(file.replace("x", fine).is_err());
+        assert!(file.replace("x", |_| Ok(())).is_err());
         fs::remove_file(&path).unwrap();
-        file.replace("new", fine).unwrap();
+        file.replace("new", |_| Ok(())).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(names(&elsewhere), ["settings.json"]);
     }
@@ -277,8 +273,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new/settings.json");
         let read = SettingsFile::read(&path).unwrap();
-        read.replace("one", fine).unwrap();
-        assert!(read.replace("two", fine).is_err());
+        read.replace("one", |_| Ok(())).unwrap();
+        assert!(read.replace("two", |_| Ok(())).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "one");
         assert_eq!(names(path.parent().unwrap()), ["settings.json"]);
     }

@@ -45,7 +45,7 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
             "command": command,
             "timeout": TIMEOUT_MS,
         });
-        group(None, vec![handler])
+        group(None, &[handler])
     };
     Plan {
         shape: Shape::Grouped,

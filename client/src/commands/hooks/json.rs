@@ -88,15 +88,13 @@ pub(super) fn object(parent: &CstObject, name: &str) -> Result<Option<CstObject>
 
 /// The object `name` in `parent`, which is added at the end if there is none.
 pub(super) fn object_or_new(parent: &CstObject, name: &str) -> Result<CstObject, String> {
-    match object(parent, name)? {
-        Some(object) => Ok(object),
-        None => {
-            if !parent.properties().is_empty() {
-                parent.ensure_multiline();
-            }
-            Ok(parent.object_value_or_set(name))
-        }
+    if let Some(object) = object(parent, name)? {
+        return Ok(object);
     }
+    if !parent.properties().is_empty() {
+        parent.ensure_multiline();
+    }
+    Ok(parent.object_value_or_set(name))
 }
 
 /// The array `name` in `parent`, which is added at the end if there is none. An error calls `parent` by its name `of`.
@@ -190,7 +188,7 @@ mod tests {
             ("{} {}", "is not JSON"),
             ("// comment\n{}", "is not JSON"),
             (r#"{"a":1,}"#, "is not JSON"),
-            (r#"{'a':1}"#, "is not JSON"),
+            (r"{'a':1}", "is not JSON"),
             (r#"{"a":01}"#, "is not JSON"),
             (r#"{"a":"\q"}"#, "is not JSON"),
             ("{\"a\":\"\n\"}", "is not JSON"),
@@ -201,7 +199,12 @@ mod tests {
             let error = error.unwrap_or_else(|| panic!("{text}"));
             assert!(error.contains(why), "{text}: {error}");
         }
-        for text in ["{\"a\":1,} // mine", "{a:1} // mine", "// mine\n[]"] {
+        for text in [
+            "{} {}",
+            "{\"a\":1,} // mine",
+            "{a:1} // mine",
+            "// mine\n[]",
+        ] {
             assert!(Document::parse(text, true).is_err(), "{text}");
         }
         assert_eq!(Document::parse(" \n", false).unwrap().value(), json!({}));

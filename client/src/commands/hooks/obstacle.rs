@@ -51,9 +51,10 @@ pub(super) fn look(agent: Agent, env: &Env, workspace: &Path) -> Option<Obstacle
 fn managed(agent: Agent, env: &Env) -> Vec<PathBuf> {
     let is_mac = cfg!(target_os = "macos");
     let settings = |variable, linux: &str, mac: &str| {
-        let dir = match is_mac {
-            true => Path::new("/Library/Application Support").join(mac),
-            false => Path::new("/etc").join(linux),
+        let dir = if is_mac {
+            Path::new("/Library/Application Support").join(mac)
+        } else {
+            Path::new("/etc").join(linux)
         };
         vec![
             env.path(variable)
@@ -106,9 +107,10 @@ fn judge(agent: Agent, managed: &[PathBuf], own: &[PathBuf]) -> Option<Obstacle>
     if let Some((path, name, _)) = off.next() {
         return Some(Obstacle {
             what: format!("{agent} runs no hooks ({})", said(path, name)),
-            todo: match is_managed(path) {
-                true => "ask who manages this machine to change it".into(),
-                false => format!("remove the setting, and restart the sessions of {agent}"),
+            todo: if is_managed(path) {
+                "ask who manages this machine to change it".into()
+            } else {
+                format!("remove the setting, and restart the sessions of {agent}")
             },
         });
     }

@@ -19,8 +19,8 @@ pub(super) struct OwnCommand {
 }
 
 /// Words that may stand before a command of ours and change nothing about it.
-const PREFIXES: [&str; 10] = [
-    "if", "then", "else", "elif", "do", "{", "!", "exec", "env", "nohup",
+const PREFIXES: [&str; 12] = [
+    "if", "then", "else", "elif", "{", "!", "exec", "env", "nohup", "nice", "time", "timeout",
 ];
 
 /// Commands that may stand beside ours in a line: they decide whether it runs, and do nothing else.
@@ -94,8 +94,9 @@ impl OwnCommand {
     }
 }
 
+/// Whether a word is one of [`PREFIXES`], or an option or a number of one, such as in `timeout -k 1 10`.
 fn is_prefix(word: &str) -> bool {
-    PREFIXES.contains(&word)
+    PREFIXES.contains(&word) || word.starts_with(|c: char| c == '-' || c.is_ascii_digit())
 }
 
 /// Whether a command in the settings of `agent` is ours.
@@ -193,6 +194,7 @@ mod tests {
             "if command -v hubctl >/dev/null 2>&1; then hubctl hook claude; fi",
             "env HUB_SESSION=w1 hubctl hook claude",
             "bash -lc 'exec hubctl hook claude'",
+            "timeout -k 1 10 nice -n 5 hubctl hook claude",
         ] {
             assert!(own(ours).is_some(), "{ours}");
         }

@@ -69,7 +69,7 @@ impl Files {
         }
     }
 
-    /// What is left to do if the variable that moves the agent's directory begins with `~`.
+    /// The step that is left if the variable that moves the agent's directory begins with `~`.
     pub(super) fn unexpanded(&self, env: &Env) -> Option<String> {
         let (name, _) = self
             .moved
@@ -203,7 +203,7 @@ pub(super) fn entries(events: &[&'static str], node: &dyn Fn(&'static str) -> Va
 }
 
 /// Command handlers in a group, the format of Claude Code, Codex and Gemini.
-pub(super) fn group(matcher: Option<&str>, handlers: Vec<Value>) -> Value {
+pub(super) fn group(matcher: Option<&str>, handlers: &[Value]) -> Value {
     match matcher {
         Some(matcher) => json!({"matcher": matcher, "hooks": handlers}),
         None => json!({"hooks": handlers}),

@@ -86,9 +86,10 @@ fn is_same(a: &Path, b: &Path) -> bool {
 /// The hooks that the person moved from Codex's file `hooks` into its `config.toml`.
 fn in_config(hooks: &Path, scope: SettingsScope, own: OwnCommand, program: &str) -> HookStatus {
     let mut found = HookStatus::absent(Agent::Codex, scope, codex::config(hooks));
-    found.state = match own.program == program {
-        true => InstallState::Installed,
-        false => InstallState::Outdated,
+    found.state = if own.program == program {
+        InstallState::Installed
+    } else {
+        InstallState::Outdated
     };
     found.find(own.program);
     found

@@ -69,13 +69,17 @@ impl Document {
         }
         each(&mut self.toml, &mut |table| {
             let text = without_marks(prefix(table));
-            text.map(|it| table.decor_mut().set_prefix(it));
+            if let Some(text) = text {
+                table.decor_mut().set_prefix(text);
+            }
         });
         let end = without_marks(self.toml.trailing().as_str().unwrap_or_default());
-        end.map(|it| self.toml.set_trailing(it));
+        if let Some(end) = end {
+            self.toml.set_trailing(end);
+        }
     }
 
-    /// Moves what stands before a removed table, such as a comment of the person, to what followed it.
+    /// Moves the text before a removed table, such as a comment of the person, to the table that followed it.
     fn keep_comment(&mut self, gone: &Table) {
         let mut next: Option<isize> = None;
         each(&mut self.toml, &mut |table| {
@@ -244,7 +248,7 @@ fn each(table: &mut Table, visit: &mut dyn FnMut(&mut Table)) {
     }
 }
 
-/// What stands before a table's header.
+/// The text before a table's header.
 fn prefix(table: &Table) -> &str {
     let prefix = table.decor().prefix();
     prefix.and_then(|it| it.as_str()).unwrap_or_default()
