@@ -228,6 +228,7 @@ fn hooks_that_would_call_a_cache_of_npx_are_refused() {
     place.install(hubctl(), &format!("{cache}/hubctl"));
     let cached = format!("exec ../{cache}/hubctl hooks install claude");
     let done = place.sh(&cached).fails(64);
-    done.warns("cache of npx").warns("npm install --global");
+    done.warns("in a cache of npx")
+        .warns("npm install --global");
     assert!(!place.has(CLAUDE));
 }

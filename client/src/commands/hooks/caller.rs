@@ -1,5 +1,6 @@
 //! The hubctl that the hooks call, and with which variables.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use super::CallArgs;
@@ -32,15 +33,26 @@ pub(super) fn invocation(
     })
 }
 
-/// Refuses a path in a cache of npx: the hooks would fail when npm deletes it.
+/// Refuses a path that does not last.
 fn lasting(program: String) -> Result<String, Error> {
-    if Path::new(&program).iter().any(|it| it == "_npx") {
-        return Err(Error::Usage(format!(
-            "{program} is in the cache of npx, which npm may delete at any time, and then each hook would fail: install \
-             hubctl (`npm install --global` with the same package), and run this command again"
-        )));
+    match passing(&program) {
+        Some(what) => Err(Error::Usage(format!("{what}, and run this command again"))),
+        None => Ok(program),
     }
-    Ok(program)
+}
+
+/// Why a path of hubctl does not last, with the remedy: it is in a cache of npx, or of the same in pnpm, Yarn or Bun.
+pub(super) fn passing(program: &str) -> Option<String> {
+    let is_cache = |part: &OsStr| {
+        let part = part.to_string_lossy();
+        part == "_npx" || part == "dlx" || part.starts_with("dlx-") || part.starts_with("bunx-")
+    };
+    Path::new(program).iter().any(is_cache).then(|| {
+        format!(
+            "{program} is in a cache of npx or the like, which may be emptied at any time, and then each hook fails: \
+             install hubctl (`npm install --global` with the same package)"
+        )
+    })
 }
 
 /// The absolute path of this hubctl. If PATH has a link to it, that is the link's path, because the link's target may
@@ -57,4 +69,23 @@ pub(super) fn program(context: &Context) -> Result<String, Error> {
     let path = linked.unwrap_or(exe);
     let path = path.to_str().map(str::to_owned);
     path.ok_or_else(|| Error::Usage("the path of hubctl is not UTF-8".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_in_a_cache_of_a_package_manager_does_not_last() {
+        for (path, is_passing) in [
+            ("/h/.npm/_npx/3f2a1b/node_modules/.bin/hubctl", true),
+            ("/h/.cache/pnpm/dlx-1234/node_modules/.bin/hubctl", true),
+            ("/h/.cache/pnpm/dlx/1f/node_modules/.bin/hubctl", true),
+            ("/tmp/bunx-1000-hub/node_modules/.bin/hubctl", true),
+            ("/h/.npm-global/bin/hubctl", false),
+            ("/usr/lib/node_modules/hub/bin/hubctl", false),
+        ] {
+            assert_eq!(passing(path).is_some(), is_passing, "{path}");
+        }
+    }
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use hub_protocol::Agent;
 
+use super::caller::passing;
 use super::change::{Change, installing};
 use super::file::SettingsFile;
 use super::json::{Document, value_of};
@@ -132,6 +133,7 @@ impl HookStatus {
 
     /// Notes the hubctl that the hooks call.
     fn find(&mut self, hubctl: String) {
+        self.problem = passing(&hubctl);
         if !Path::new(&hubctl).exists() {
             self.problem = Some(format!("{hubctl} does not exist"));
         }

@@ -118,9 +118,16 @@ impl Document {
                 self.toml.set_trailing("");
             }
             Item::Value(Toml::Array(list)) if list.iter().all(Toml::is_inline_table) => {
+                // A comment at the list's end goes before our first table.
+                let mut end = list
+                    .trailing()
+                    .as_str()
+                    .unwrap_or_default()
+                    .trim_end()
+                    .to_owned();
                 for table in tables {
-                    let table = Toml::from(inline(table)).decorated("\n  ", "");
-                    list.push_formatted(table);
+                    let start = format!("{}\n  ", std::mem::take(&mut end));
+                    list.push_formatted(Toml::from(inline(table)).decorated(start, ""));
                 }
                 list.set_trailing("\n");
             }
@@ -209,13 +216,21 @@ fn clean(item: &mut Item, agent: Agent, gone: &mut Vec<Table>) -> bool {
         }
         Item::Value(Toml::Array(list)) => {
             let before = list.len();
+            let ours = list.iter().filter(|it| is_ours(&json_of(it), agent));
+            let comments: String = ours.map(start).filter(|it| it.contains('#')).collect();
             list.retain(|it| !is_ours(&json_of(it), agent));
-            let is_empty = list.len() < before && list.is_empty();
-            if is_empty {
+            if list.len() == before {
+                return false;
+            }
+            if !comments.is_empty() {
+                list.set_trailing(format!("{}\n", comments.trim_end()));
+            } else if !list.iter().any(|it| start(it).contains('\n')) {
                 list.set_trailing("");
+            }
+            if list.is_empty() {
                 list.set_trailing_comma(false);
             }
-            is_empty
+            list.is_empty()
         }
         Item::Table(table) => clean_members(table, agent, gone),
         _ => false,
@@ -246,6 +261,12 @@ fn each(table: &mut Table, visit: &mut dyn FnMut(&mut Table)) {
             _ => {}
         }
     }
+}
+
+/// The text before a value in a list.
+fn start(value: &Toml) -> &str {
+    let start = value.decor().prefix();
+    start.and_then(|it| it.as_str()).unwrap_or_default()
 }
 
 /// The text before a table's header.

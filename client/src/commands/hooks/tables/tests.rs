@@ -18,7 +18,7 @@ fn count(file: &str) -> usize {
 }
 
 /// Files that come back as they were after an install and an uninstall.
-const FILES: [&str; 11] = [
+const FILES: [&str; 14] = [
     "",
     "a = 1\n",
     "# mine\n\na = 1 # one\n\n\n# the end\n",
@@ -30,6 +30,9 @@ const FILES: [&str; 11] = [
     "\u{feff}a = 1\r\n\r\n# mine\r\n[b]\r\nc = 1\r\n",
     "[[hooks]] # one\nevent = \"Stop\"\ncommand = \"mine\"\n# two\n[b]\n# three\n",
     "# only a comment\n",
+    "hooks = [{ event = 'Stop', command = 'mine' }] # mine\na = 1\n",
+    "hooks = [\n  # one\n  { event = 'Stop', command = 'mine' }, # two\n  # three\n]\n",
+    "hooks = [\n  # none\n]\n",
 ];
 
 #[test]
@@ -111,15 +114,6 @@ fn hooks_of_a_form_that_takes_no_tables_are_refused() {
     ] {
         install(text, Agent::Kimi, &ours("hubctl")).unwrap_err();
     }
-}
-
-#[test]
-fn hooks_in_one_value_take_ours_beside_those_of_others() {
-    let before = "hooks = [{ event = \"Stop\", command = \"mine\" }]\na = 1\n";
-    let after = installed(before);
-    assert_eq!(count(&after), 10);
-    let left = value(&uninstall(&after, Agent::Kimi).unwrap()).unwrap();
-    assert_eq!(left, value(before).unwrap());
 }
 
 #[test]
