@@ -133,7 +133,7 @@ impl Document {
             }
             _ => {
                 return Err(format!(
-                    "has `{HOOKS}` in a form to which no [[{HOOKS}]] can be added"
+                    "has `{HOOKS}` that is no list of tables: remove or rename that key"
                 ));
             }
         }
