@@ -247,12 +247,7 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
         .target
         .apply(&file, change, "hooks installed", &receipts)?;
     if done {
-        let mut todos = left_to_do(agent, context);
-        todos.extend(files(agent).unexpanded(&context.env));
-        if agent == Agent::Codex {
-            todos.extend(codex::left_to_do_for_both(&file.path));
-        }
-        for todo in todos {
+        for todo in left_to_do(agent, context, &file.path) {
             println(format_args!("left to do: {}", line(&todo)))?;
         }
     }

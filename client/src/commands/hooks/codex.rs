@@ -67,7 +67,7 @@ pub(super) fn leaving(config: &SettingsFile) -> Result<Change, String> {
 }
 
 /// The step that is left if the `config.toml` beside the file `hooks` has hooks too.
-pub(super) fn left_to_do_for_both(hooks: &Path) -> Option<String> {
+fn left_to_do_for_both(hooks: &Path) -> Option<String> {
     let config = config(hooks);
     let found = tables::hooks(&fs::read_to_string(&config).ok()?).ok()??;
     // Codex stores there too which hooks are trusted.
@@ -81,7 +81,7 @@ pub(super) fn left_to_do_for_both(hooks: &Path) -> Option<String> {
     })
 }
 
-pub(super) fn left_to_do(context: &Context) -> Vec<String> {
+pub(super) fn left_to_do(context: &Context, hooks: &Path) -> Vec<String> {
     let mut all = vec![
         "trust the hooks: Codex runs none until then; start it and review them with /hooks"
             .to_owned(),
@@ -93,5 +93,6 @@ pub(super) fn left_to_do(context: &Context) -> Vec<String> {
             socket.display()
         ));
     }
+    all.extend(left_to_do_for_both(hooks));
     all
 }

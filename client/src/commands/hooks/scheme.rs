@@ -70,7 +70,7 @@ impl Files {
     }
 
     /// The step that is left if the variable that moves the agent's directory begins with `~`.
-    pub(super) fn unexpanded(&self, env: &Env) -> Option<String> {
+    fn unexpanded(&self, env: &Env) -> Option<String> {
         let (name, _) = self
             .moved
             .iter()
@@ -178,11 +178,11 @@ pub(super) fn reads_comments(agent: Agent) -> bool {
     matches!(agent, Agent::Gemini | Agent::Qwen)
 }
 
-/// The steps that are left to the person after an install.
-pub(super) fn left_to_do(agent: Agent, context: &Context) -> Vec<String> {
-    match agent {
+/// The steps that are left to the person after an install into the file `hooks`.
+pub(super) fn left_to_do(agent: Agent, context: &Context, hooks: &Path) -> Vec<String> {
+    let mut all = match agent {
         Agent::Claude => claude::left_to_do(context),
-        Agent::Codex => codex::left_to_do(context),
+        Agent::Codex => codex::left_to_do(context, hooks),
         Agent::Gemini => gemini::left_to_do(),
         Agent::OpenCode => opencode::left_to_do(),
         Agent::Qwen => qwen::left_to_do(),
@@ -190,7 +190,9 @@ pub(super) fn left_to_do(agent: Agent, context: &Context) -> Vec<String> {
         Agent::Copilot => copilot::left_to_do(),
         Agent::Kimi => kimi::left_to_do(),
         Agent::Cursor => cursor::left_to_do(),
-    }
+    };
+    all.extend(files(agent).unexpanded(&context.env));
+    all
 }
 
 /// Returns an entry for each of `events`, with the element that `node` makes.
