@@ -91,6 +91,7 @@ pub(super) fn object_or_new(parent: &CstObject, name: &str) -> Result<CstObject,
     if let Some(object) = object(parent, name)? {
         return Ok(object);
     }
+    demand_line(&parent.children())?;
     if !parent.properties().is_empty() {
         parent.ensure_multiline();
     }
@@ -100,6 +101,7 @@ pub(super) fn object_or_new(parent: &CstObject, name: &str) -> Result<CstObject,
 /// The array `name` in `parent`, which is added at the end if there is none. An error calls `parent` by its name `of`.
 pub(super) fn array_or_new(parent: &CstObject, of: &str, name: &str) -> Result<CstArray, String> {
     if parent.get(name).is_none() {
+        demand_line(&parent.children())?;
         let array = parent.array_value_or_set(name);
         array.ensure_multiline();
         return Ok(array);
@@ -108,12 +110,26 @@ pub(super) fn array_or_new(parent: &CstObject, of: &str, name: &str) -> Result<C
     array.ok_or_else(|| format!("its {of}.{name} is not an array"))
 }
 
-/// Adds `value` at the end, on a line of its own.
-pub(super) fn append(array: &CstArray, value: &Value) {
-    if !array.elements().is_empty() {
+/// Adds `value` at the end, an object on lines of its own.
+pub(super) fn append(array: &CstArray, value: &Value) -> Result<(), String> {
+    demand_line(&array.children())?;
+    if value.is_object() && !array.elements().is_empty() {
         array.ensure_multiline();
     }
     array.append(input(value));
+    Ok(())
+}
+
+/// Refuses a comment on the line of the closing bracket: the parser would take it for a comment on the value that is added,
+/// and remove it with that.
+fn demand_line(children: &[CstNode]) -> Result<(), String> {
+    let mut end = children.iter().rev().skip(1);
+    match end.find(|it| !it.is_whitespace()) {
+        Some(comment) if comment.is_comment() => Err(format!(
+            "has {comment} on the line of a closing bracket: put the bracket on a line of its own"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Removes the member `name`, if there is one.
@@ -176,9 +192,23 @@ mod tests {
         let document = Document::parse(text, false).unwrap();
         let hooks = object(&document.top, "hooks").unwrap().unwrap();
         let list = array_or_new(&hooks, "hooks", "A").unwrap();
-        append(&list, &json!({"b": 2}));
+        append(&list, &json!({"b": 2})).unwrap();
         let added = "[\r\n\t\t\t1,\r\n\t\t\t{\r\n\t\t\t\t\"b\": 2\r\n\t\t\t}\r\n\t\t]";
         assert_eq!(document.text(), text.replace("[1]", added));
+    }
+
+    #[test]
+    fn a_comment_that_would_be_lost_with_our_value_is_refused() {
+        for text in [
+            "{\"a\": [] /* mine */}",
+            "{\n/* mine */ }",
+            "{\"hooks\": {/* mine */}}",
+        ] {
+            let document = Document::parse(text, true).unwrap();
+            let hooks = object_or_new(&document.top, "hooks");
+            let error = hooks.and_then(|it| array_or_new(&it, "hooks", "A")).err();
+            assert!(error.is_some_and(|it| it.contains("/* mine */")), "{text}");
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) fn install(settings: &CstObject, agent: Agent, plan: &Plan) -> Result
         let list = array_or_new(&hooks, "hooks", event)?;
         let mut elements = list.elements().into_iter();
         if !elements.any(|it| is_ours(&it, agent, plan.shape)) {
-            append(&list, node);
+            append(&list, node)?;
         }
     }
     allow(settings, &plan.allow)
@@ -147,7 +147,7 @@ fn allow(settings: &CstObject, allow: &Allow) -> Result<(), String> {
     for rule in allow.rules {
         let mut known = known.as_array().into_iter().flatten();
         if !known.any(|it| it == rule) {
-            allowed.append((*rule).into());
+            append(&allowed, &Value::from(*rule))?;
         }
     }
     Ok(())

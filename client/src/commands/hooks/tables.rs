@@ -42,14 +42,21 @@ impl Document {
     }
 
     fn text(&self) -> String {
-        let mut text = self.toml.to_string();
-        if self.has_crlf {
-            text = text.replace('\n', "\r\n");
-        }
+        let mut text = self.with_line_ends(self.toml.to_string());
         if self.begins_with_bom {
             text.insert(0, BOM);
         }
         text
+    }
+
+    /// The text of `file`, in which only the list of hooks is replaced by this one; `None` if that is not one value.
+    fn with_value(&self, file: &str) -> Option<String> {
+        let list = |toml: &Table| toml.get(HOOKS).and_then(Item::as_array).cloned();
+        let place = list(toml_edit::Document::parse(file).ok()?.as_table())?.span()?;
+        let mut list = list(self.toml.as_table())?;
+        list.decor_mut().clear();
+        let list = self.with_line_ends(list.to_string());
+        Some([&file[..place.start], &list, &file[place.end..]].concat())
     }
 
     /// Removes our tables, and the lists and groups that are empty without them.
@@ -101,66 +108,89 @@ impl Document {
         });
     }
 
-    /// Adds tables to the list of hooks, which may be written as `[[hooks]]` or in one value.
-    fn add(&mut self, tables: &[Value]) -> Result<(), String> {
-        let mut end = self.toml.trailing().as_str().unwrap_or_default().to_owned();
-        match self.toml.entry(HOOKS).or_insert(new_list()) {
-            Item::ArrayOfTables(list) => {
-                if !end.is_empty() && !end.ends_with('\n') {
-                    end.push('\n');
-                }
-                for table in tables {
-                    let mut table = inline(table).into_table();
-                    table.set_position(Some(isize::MAX));
-                    table.decor_mut().set_prefix(std::mem::take(&mut end));
-                    list.push(table);
-                }
-                self.toml.set_trailing("");
-            }
-            Item::Value(Toml::Array(list)) if list.iter().all(Toml::is_inline_table) => {
-                // A comment at the list's end goes before our first table.
-                let mut end = list
-                    .trailing()
-                    .as_str()
-                    .unwrap_or_default()
-                    .trim_end()
-                    .to_owned();
-                for table in tables {
-                    let start = format!("{}\n  ", std::mem::take(&mut end));
-                    list.push_formatted(Toml::from(inline(table)).decorated(start, ""));
-                }
-                list.set_trailing("\n");
-            }
-            _ => {
-                return Err(format!(
-                    "has `{HOOKS}` that is no list of tables: remove or rename that key"
-                ));
-            }
+    /// Adds tables to the list of hooks, if it is written in one value.
+    fn add_to_value(&mut self, tables: &[Value]) -> Result<(), String> {
+        let list = self.toml.get_mut(HOOKS).and_then(Item::as_array_mut);
+        let list = list.filter(|it| it.iter().all(Toml::is_inline_table));
+        let list = list.ok_or_else(|| {
+            format!("has `{HOOKS}` that is no list of tables: remove or rename that key")
+        })?;
+        // A comment at the list's end goes before our first table.
+        let mut end = list
+            .trailing()
+            .as_str()
+            .unwrap_or_default()
+            .trim_end()
+            .to_owned();
+        for table in tables {
+            let start = format!("{}\n  ", std::mem::take(&mut end));
+            list.push_formatted(Toml::from(inline(table)).decorated(start, ""));
         }
+        list.set_trailing("\n");
         Ok(())
+    }
+
+    /// The text that adds `tables` at the end of this file.
+    fn lines(&self, tables: &[Value]) -> String {
+        let mut list = ArrayOfTables::new();
+        for table in tables {
+            let mut table = inline(table).into_table();
+            table.decor_mut().set_prefix("");
+            list.push(table);
+        }
+        let mut toml = DocumentMut::new();
+        toml.insert(HOOKS, Item::ArrayOfTables(list));
+        self.with_line_ends(toml.to_string())
+    }
+
+    fn with_line_ends(&self, text: String) -> String {
+        if self.has_crlf {
+            text.replace('\n', "\r\n")
+        } else {
+            text
+        }
     }
 }
 
 /// The file with `tables` as our only ones. An error says why they cannot be added.
 pub(super) fn install(file: &str, agent: Agent, tables: &[Value]) -> Result<String, String> {
-    let mut document = Document::parse(file)?;
-    let found = list(&document.toml, agent);
+    let found = list(&Document::parse(file)?.toml, agent);
     if found == tables && !has_marks(file) {
         return Ok(file.to_owned());
     }
-    document.clean(agent);
-    document.add(tables)?;
-    Ok(document.text())
+    let mut text = uninstall(file, agent)?;
+    let mut document = Document::parse(&text)?;
+    if document
+        .toml
+        .get(HOOKS)
+        .is_some_and(|it| !it.is_array_of_tables())
+    {
+        document.add_to_value(tables)?;
+        return Ok(document
+            .with_value(&text)
+            .unwrap_or_else(|| document.text()));
+    }
+    if !document.toml.to_string().is_empty() && !text.ends_with('\n') {
+        text.push_str(&document.with_line_ends("\n".into()));
+    }
+    Ok(text + &document.lines(tables))
 }
 
 /// The file without our tables.
 pub(super) fn uninstall(file: &str, agent: Agent) -> Result<String, String> {
+    let is_clean = |text: &str| -> Result<bool, String> {
+        Ok(find(text, agent)?.is_empty() && !has_marks(text))
+    };
     let mut document = Document::parse(file)?;
-    if find(file, agent)?.is_empty() && !has_marks(file) {
-        return Ok(file.to_owned());
+    // The parser puts members with dotted names together, so our own lines are cut off as they were added, if they are so
+    // still.
+    let ours = document.lines(&list(&document.toml, agent));
+    let rest = file.strip_suffix(&ours).unwrap_or(file);
+    if is_clean(rest)? {
+        return Ok(rest.to_owned());
     }
     document.clean(agent);
-    Ok(document.text())
+    Ok(document.with_value(file).unwrap_or_else(|| document.text()))
 }
 
 /// Our commands in the file's hooks, each with its event.
@@ -284,10 +314,6 @@ fn without_marks(text: &str) -> Option<String> {
     let [begin, end] = MARKS;
     let left = text.replace(begin, "").replace(end, "");
     (left.len() < text.len()).then_some(left)
-}
-
-fn new_list() -> Item {
-    Item::ArrayOfTables(ArrayOfTables::new())
 }
 
 /// A table of ours: its members are strings and small numbers.

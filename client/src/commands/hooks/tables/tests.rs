@@ -18,7 +18,7 @@ fn count(file: &str) -> usize {
 }
 
 /// Files that come back as they were after an install and an uninstall.
-const FILES: [&str; 14] = [
+const FILES: [&str; 16] = [
     "",
     "a = 1\n",
     "# mine\n\na = 1 # one\n\n\n# the end\n",
@@ -33,6 +33,8 @@ const FILES: [&str; 14] = [
     "hooks = [{ event = 'Stop', command = 'mine' }] # mine\na = 1\n",
     "hooks = [\n  # one\n  { event = 'Stop', command = 'mine' }, # two\n  # three\n]\n",
     "hooks = [\n  # none\n]\n",
+    "a.b = 1\nc = 1\na.d = 1\r\n",
+    "hooks = []\na.b = 1\nc = 1\na.d = 1\n",
 ];
 
 #[test]
