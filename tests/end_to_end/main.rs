@@ -8,6 +8,7 @@ mod exit_codes;
 mod fake;
 mod history;
 mod hook;
+mod hook_settings;
 mod hooks;
 mod listen;
 mod mcp;

@@ -1,6 +1,6 @@
 //! `hubctl hooks`: installs and removes hooks in the settings of agents, and shows their state.
 
-mod block;
+mod caller;
 mod change;
 mod claude;
 mod codex;
@@ -9,8 +9,10 @@ mod cursor;
 mod extension;
 mod file;
 mod gemini;
+mod json;
 mod kimi;
 mod merge;
+mod obstacle;
 mod opencode;
 mod own;
 mod pi;
@@ -20,17 +22,19 @@ mod receipt;
 mod scheme;
 mod status;
 mod status_line;
-mod tree;
+mod tables;
 
 use std::path::{Path, PathBuf};
 
 use hub_protocol::git::Repository;
 use hub_protocol::{Agent, InboxName};
 
-use self::change::{Change, installing, uninstalling};
+use self::caller::{invocation, program};
+use self::change::{Change, demand_valid, installing, uninstalling};
 use self::file::SettingsFile;
-use self::own::Invocation;
+use self::obstacle::Obstacle;
 pub(super) use self::own::is_ours;
+use self::own::{Invocation, OwnCommand};
 use self::receipt::Receipts;
 use self::scheme::{SettingsScope, files, left_to_do};
 pub(super) use self::status::{HookStatus, InstallState};
@@ -224,10 +228,14 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
     invocation.status_line = args.status_line;
     if args.plugin {
         plugin::demand_claude(agent)?;
-        return plugin::install(&invocation, context).map(|()| Exit::DONE);
+        plugin::install(&invocation, context)?;
+        return say_obstacle(agent, &args.target, context);
     }
     let named = args.call.session.is_some();
     let (file, scope) = args.target.file(context, named)?;
+    if let Some(own) = codex::moved(agent, &file.path) {
+        return moved(&codex::config(&file.path), &own, &invocation);
+    }
     let change =
         installing(&file, agent, &invocation).map_err(|what| refused(&file, agent, &what))?;
     let receipts = Receipts::of(&context.settings.state_dir.value);
@@ -239,7 +247,7 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
         .target
         .apply(&file, change, "hooks installed", &receipts)?;
     if done {
-        for todo in left_to_do(agent, context) {
+        for todo in left_to_do(agent, context, &file.path) {
             println(format_args!("left to do: {}", line(&todo)))?;
         }
     }
@@ -259,13 +267,43 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
             other.scope
         ))?;
     }
+    say_obstacle(agent, &args.target, context)
+}
+
+/// Says with which setting the agent does not run the hooks, if there is one.
+fn say_obstacle(agent: Agent, target: &Target, context: &Context) -> Result<Exit, Error> {
+    let obstacle = obstacle::look(agent, &context.env, &target.workspace(context));
+    if let Some(Obstacle { what, todo }) = obstacle {
+        println(format_args!("left to do: {}: {}", line(&what), line(&todo)))?;
+    }
+    Ok(Exit::DONE)
+}
+
+/// Our hooks that the person moved into Codex's `config.toml` stay there, if they call this hubctl.
+fn moved(config: &Path, own: &OwnCommand, invocation: &Invocation) -> Result<Exit, Error> {
+    let path = config.display();
+    if own.program != invocation.program {
+        return Err(Error::Failed(anyhow::anyhow!(
+            "{path} has hooks that call {}: remove them with `hubctl hooks uninstall codex`, and install again",
+            own.program
+        )));
+    }
+    println(format_args!(
+        "{}: nothing to change: it has the hooks, and Codex runs them",
+        line(&path.to_string())
+    ))?;
     Ok(Exit::DONE)
 }
 
 fn uninstall(target: &Target, context: &Context) -> Result<Exit, Error> {
-    let (file, _) = target.file(context, false)?;
+    let (file, scope) = target.file(context, false)?;
     let agent = target.agent;
     let receipts = Receipts::of(&context.settings.state_dir.value);
+    if codex::moved(agent, &file.path).is_some() {
+        let config = target.read(scope, &codex::config(&file.path), context)?;
+        let change = codex::leaving(&config).map_err(|what| refused(&config, agent, &what))?;
+        target.apply(&config, change, "hooks removed", &receipts)?;
+    }
     let before = receipts.before(&file);
     let change =
         uninstalling(&file, agent, before.as_ref()).map_err(|what| refused(&file, agent, &what))?;
@@ -343,11 +381,19 @@ impl Target {
                 _ => format!("{} has no settings for --{}", self.agent, scope.name()),
             })
         })?;
-        let file = match scope {
-            SettingsScope::User => SettingsFile::read(&path)?,
-            _ => SettingsFile::read_within(&self.workspace(context), &path)?,
-        };
-        Ok((file, scope))
+        Ok((self.read(scope, &path, context)?, scope))
+    }
+
+    fn read(
+        &self,
+        scope: SettingsScope,
+        path: &Path,
+        context: &Context,
+    ) -> anyhow::Result<SettingsFile> {
+        match scope {
+            SettingsScope::User => SettingsFile::read(path),
+            _ => SettingsFile::read_within(&self.workspace(context), path),
+        }
     }
 
     /// Applies the change, or prints it for --dry-run. Returns whether the file was changed.
@@ -369,7 +415,7 @@ impl Target {
             Change::Gone if self.dry_run => println(format_args!("{path} would be removed"))?,
             Change::Text(text) => {
                 receipts.back_up(file)?;
-                file.replace(&text)?;
+                file.replace(&text, |text| demand_valid(&file.path, self.agent, text))?;
                 let backup = receipts.backup(file).display().to_string();
                 match file.before {
                     Some(_) => println(format_args!("{path}: {done}; before: {}", line(&backup)))?,
@@ -402,43 +448,4 @@ fn workspace(dir: Option<&Path>, context: &Context) -> PathBuf {
     }
     let worktree = Repository::discover(&context.env.cwd).and_then(|found| found.worktree);
     worktree.unwrap_or_else(|| context.env.cwd.clone())
-}
-
-fn invocation(
-    args: &CallArgs,
-    plugin: bool,
-    location: &HubLocation,
-    context: &Context,
-) -> Result<Invocation, Error> {
-    let mut variables = Vec::new();
-    variables.extend(args.session.as_ref().map(|it| format!("HUB_SESSION={it}")));
-    // Only what this command line names; the other settings come from the agent's own environment.
-    if location.state_dir.is_some() {
-        let dir = context.settings.state_dir.value.to_str();
-        let dir = dir.ok_or_else(|| Error::Usage("--state-dir is not UTF-8".into()))?;
-        variables.push(format!("HUB_STATE_DIR={dir}"));
-    }
-    Ok(Invocation {
-        variables,
-        program: program(context)?,
-        rewake: !args.no_rewake,
-        plugin,
-        status_line: false,
-    })
-}
-
-/// The absolute path of this hubctl. If PATH has a link to it, that is the link's path, because the link's target may
-/// contain a version number.
-fn program(context: &Context) -> Result<String, Error> {
-    let exe = std::env::current_exe()?;
-    let dirs = context.env.var("PATH").map(std::env::split_paths);
-    let linked = dirs
-        .into_iter()
-        .flatten()
-        .filter(|dir| dir.is_absolute())
-        .map(|dir| dir.join("hubctl"))
-        .find(|path| path.canonicalize().is_ok_and(|real| real == exe));
-    let path = linked.unwrap_or(exe);
-    let path = path.to_str().map(str::to_owned);
-    path.ok_or_else(|| Error::Usage("the path of hubctl is not UTF-8".into()))
 }

@@ -49,9 +49,14 @@ impl Env {
         (!value.is_empty()).then_some(value)
     }
 
-    /// The variable `name` as an absolute path.
+    /// The variable `name` as an absolute path. A `~` at its beginning is the home directory: no shell expands it in a
+    /// file of variables, in a unit of systemd or in JSON.
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
-        self.var(name).map(|path| self.absolute(Path::new(path)))
+        let path = Path::new(self.var(name)?);
+        match (path.strip_prefix("~"), &self.home) {
+            (Ok(below), Some(home)) => Some(home.join(below)),
+            _ => Some(self.absolute(path)),
+        }
     }
 
     /// Removes variables that do not concern this process.
@@ -91,6 +96,27 @@ impl Env {
             vars,
             cwd: cwd.to_owned(),
             home: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tilde_at_the_beginning_of_a_path_is_the_home_directory() {
+        let vars = [("A", "~/a"), ("B", "~"), ("C", "~b"), ("D", "d/~")];
+        let mut env = Env::of(Path::new("/work"), &vars);
+        assert_eq!(env.path("A").unwrap(), Path::new("/work/~/a"), "no home");
+        env.home = Some("/home/me".into());
+        for (name, path) in [
+            ("A", "/home/me/a"),
+            ("B", "/home/me"),
+            ("C", "/work/~b"),
+            ("D", "/work/d/~"),
+        ] {
+            assert_eq!(env.path(name).unwrap(), Path::new(path));
         }
     }
 }

@@ -10,22 +10,37 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// Splits a simple command into its words; `None` if a quote is left open.
-pub(crate) fn words(command: &str) -> Option<Vec<String>> {
-    let mut words = Vec::new();
+/// Splits a line into its simple commands, and each into its words; `None` if a quote is left open. Operators, which
+/// separate commands, are left out.
+pub(crate) fn commands(line: &str) -> Option<Vec<Vec<String>>> {
+    let mut commands = vec![Vec::new()];
     let mut word: Option<String> = None;
-    let mut chars = command.chars();
+    let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
+        // `2>&1` and `&>file` are redirections.
+        let redirects =
+            word.as_ref().is_some_and(|it| it.ends_with('>')) || chars.peek() == Some(&'>');
         match c {
-            c if c.is_ascii_whitespace() => words.extend(word.take()),
+            ';' | '|' | '\n' | '(' | ')' => end(&mut commands, word.take()),
+            '&' if !redirects => end(&mut commands, word.take()),
+            c if c.is_ascii_whitespace() => commands.last_mut()?.extend(word.take()),
             '\'' => single(&mut chars, word.get_or_insert_default())?,
             '"' => double(&mut chars, word.get_or_insert_default())?,
             '\\' => word.get_or_insert_default().push(chars.next()?),
             c => word.get_or_insert_default().push(c),
         }
     }
-    words.extend(word);
-    Some(words)
+    end(&mut commands, word);
+    commands.retain(|words| !words.is_empty());
+    Some(commands)
+}
+
+/// Ends the last command with `word`, and begins the next one.
+fn end(commands: &mut Vec<Vec<String>>, word: Option<String>) {
+    if let Some(last) = commands.last_mut() {
+        last.extend(word);
+    }
+    commands.push(Vec::new());
 }
 
 fn single(chars: &mut impl Iterator<Item = char>, word: &mut String) -> Option<()> {
@@ -71,13 +86,26 @@ mod tests {
             "é",
         ];
         let line: Vec<String> = given.iter().map(|word| quoted(word)).collect();
-        assert_eq!(words(&line.join(" ")).unwrap(), given);
+        assert_eq!(commands(&line.join(" ")).unwrap(), [given]);
     }
 
     #[test]
     fn each_kind_of_quoting_is_parsed() {
-        let read = words("A='x y' \"/o p/hub\\\"ctl\"  wait\\ now\t--rewake").unwrap();
-        assert_eq!(read, ["A=x y", "/o p/hub\"ctl", "wait now", "--rewake"]);
-        assert_eq!(words("echo 'open"), None);
+        let read = commands("A='x y' \"/o p/hub\\\"ctl\"  wait\\ now\t--rewake").unwrap();
+        assert_eq!(read, [["A=x y", "/o p/hub\"ctl", "wait now", "--rewake"]]);
+        assert_eq!(commands("echo 'open"), None);
+    }
+
+    #[test]
+    fn operators_separate_commands_unless_they_are_quoted() {
+        let read = commands("[ -x 'a;b' ] && (a \"|\" 2>&1 || true) & b &>/dev/null; \n c");
+        let expected: [&[&str]; 5] = [
+            &["[", "-x", "a;b", "]"],
+            &["a", "|", "2>&1"],
+            &["true"],
+            &["b", "&>/dev/null"],
+            &["c"],
+        ];
+        assert_eq!(read.unwrap(), expected);
     }
 }

@@ -33,6 +33,13 @@ pub(super) async fn check(
             found.push(twice);
         }
     }
+    let mut obstacles: Vec<_> = installed
+        .iter()
+        .filter_map(|it| it.obstacle.as_ref())
+        .collect();
+    obstacles.dedup();
+    let obstacles = obstacles.into_iter();
+    found.extend(obstacles.map(|it| Finding::problem(&it.what, &it.todo)));
     if installed.iter().any(|it| it.agent == Agent::Codex) {
         found.push(codex_trust::check(context).await);
     }

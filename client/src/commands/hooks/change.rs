@@ -1,14 +1,17 @@
 //! Computes how installing or uninstalling hooks changes a settings file.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use hub_protocol::Agent;
 
 use super::file::SettingsFile;
+use super::json::Document;
 use super::own::Invocation;
-use super::scheme::{Content, content};
-use super::tree::{BOM, Node, indent_of};
-use super::{block, extension, merge, status_line};
+use super::scheme::{Content, content, reads_comments};
+use super::{extension, merge, status_line, tables};
 
 /// The change to a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,18 +36,18 @@ pub(super) fn installing(
             demand_ours(file)?;
             text
         }
-        Content::Block(tables) => block::install(before, &tables)?,
+        Content::Tables(tables) => tables::install(before, agent, &tables)?,
         Content::Merged(plan) => {
-            let mut settings = Node::parse(before)?;
+            let settings = Document::parse(before, reads_comments(agent))?;
             let unchanged = settings.value();
-            merge::install(&mut settings, agent, &plan)?;
+            merge::install(&settings.top, agent, &plan)?;
             if invocation.status_line {
-                status_line::install(&mut settings, invocation)?;
+                status_line::install(&settings.top, invocation)?;
             }
             if file.before.is_some() && settings.value() == unchanged {
                 return Ok(Change::None);
             }
-            written(&settings, before)
+            settings.text()
         }
     };
     let same = file.before.as_ref() == Some(&text);
@@ -57,19 +60,22 @@ pub(super) fn installing(
 
 /// The content that is installed if there is no file.
 pub(super) fn fresh(agent: Agent, invocation: &Invocation) -> String {
+    // Installing into an empty file cannot fail.
     match content(agent, invocation) {
-        Content::Whole(text) | Content::Block(text) => text,
+        Content::Whole(text) => text,
+        Content::Tables(tables) => tables::install("", agent, &tables).unwrap_or_default(),
         Content::Merged(plan) => {
-            let mut settings = Node::Object(Vec::new());
-            // Installing into an empty object cannot fail.
-            let _ = merge::install(&mut settings, agent, &plan);
-            written(&settings, "")
+            let text = Document::parse("", false).and_then(|settings| {
+                merge::install(&settings.top, agent, &plan)?;
+                Ok(settings.text())
+            });
+            text.unwrap_or_default()
         }
     }
 }
 
-/// The settings in `file` without our hooks, if those are `installed`; `Value::Null` if there is no file. `None` if the
-/// whole file is ours.
+/// The text of `file` without our hooks, if those are `installed`; `Value::Null` if there is no file. `None` if the whole
+/// file is ours, or uninstalling needs no record.
 pub(super) fn without_ours(
     file: &SettingsFile,
     agent: Agent,
@@ -79,19 +85,18 @@ pub(super) fn without_ours(
         return Ok(Some(Value::Null));
     };
     Ok(match content(agent, &Invocation::anybody()) {
-        Content::Whole(_) | Content::Block(_) => None,
-        Content::Merged(plan) => {
-            let mut settings = Node::parse(before)?;
-            if installed {
-                merge::uninstall(&mut settings, agent, &plan, None)?;
-            }
-            Some(settings.value())
+        Content::Whole(_) | Content::Tables(_) => None,
+        Content::Merged(plan) if installed => {
+            let settings = Document::parse(before, reads_comments(agent))?;
+            merge::uninstall(&settings.top, agent, &plan, None)?;
+            Some(settings.text().into())
         }
+        Content::Merged(_) => Some(before.as_str().into()),
     })
 }
 
-/// The change that removes our hooks and rules. `before_install` is the settings before the install, if they were
-/// recorded.
+/// The change that removes our hooks and rules. `before_install` is the text before the install, or the settings if an
+/// earlier version recorded them; `None` if nothing was recorded.
 pub(super) fn uninstalling(
     file: &SettingsFile,
     agent: Agent,
@@ -105,8 +110,8 @@ pub(super) fn uninstalling(
             demand_ours(file)?;
             Ok(Change::Gone)
         }
-        Content::Block(_) => {
-            let text = block::uninstall(before);
+        Content::Tables(_) => {
+            let text = tables::uninstall(before, agent)?;
             let made = before_install.is_some_and(Value::is_null);
             Ok(match text.as_str() {
                 text if text == before => Change::None,
@@ -115,11 +120,14 @@ pub(super) fn uninstalling(
             })
         }
         Content::Merged(plan) => {
-            let mut settings = Node::parse(before)?;
+            let settings = Document::parse(before, reads_comments(agent))?;
             let unchanged = settings.value();
-            merge::uninstall(&mut settings, agent, &plan, before_install)?;
+            let text = before_install.and_then(Value::as_str);
+            let was = text.and_then(|it| Document::parse(it, reads_comments(agent)).ok());
+            let was = was.map(|it| it.value());
+            merge::uninstall(&settings.top, agent, &plan, was.as_ref().or(before_install))?;
             if agent == Agent::Claude {
-                status_line::uninstall(&mut settings)?;
+                status_line::uninstall(&settings.top);
             }
             let now = settings.value();
             if now == unchanged {
@@ -132,30 +140,32 @@ pub(super) fn uninstalling(
             // A file that the install created is removed with it. If nothing was recorded, only a file that contains
             // nothing but the version is removed.
             let made = before_install.map_or(plan.version.is_some(), Value::is_null);
-            Ok(if nothing && made {
-                Change::Gone
-            } else {
-                Change::Text(written(&settings, before))
+            let left = settings.text();
+            Ok(match text {
+                _ if nothing && made => Change::Gone,
+                Some(text) if text.trim().is_empty() && nothing => Change::Text(text.to_owned()),
+                Some(text) if was == Some(now) && differs_in_space_only(text, &left) => {
+                    Change::Text(text.to_owned())
+                }
+                _ => Change::Text(left),
             })
         }
     }
 }
 
-/// Formats `settings` with the indentation, the byte order mark, the line ends and the final line end of `before`.
-fn written(settings: &Node, before: &str) -> String {
-    let mut text = settings.text(indent_of(before));
-    if before.is_empty() || before.ends_with('\n') {
-        text.push('\n');
+/// Whether two texts are the same but for the blanks and line ends, which an install may have added.
+fn differs_in_space_only(a: &str, b: &str) -> bool {
+    let visible = |it: &char| !it.is_whitespace();
+    a.chars().filter(visible).eq(b.chars().filter(visible))
+}
+
+/// Returns an error if an agent could not parse `text` in a file of this name.
+pub(super) fn demand_valid(path: &Path, agent: Agent, text: &str) -> Result<(), String> {
+    match path.extension().and_then(OsStr::to_str) {
+        Some("json") => Document::parse(text, reads_comments(agent)).map(drop),
+        Some("toml") => tables::value(text).map(drop),
+        _ => Ok(()),
     }
-    if before.contains("\r\n") {
-        // Values that are kept as they were already have CRLF. A JSON string contains no unescaped line end, so no
-        // string changes.
-        text = text.replace("\r\n", "\n").replace('\n', "\r\n");
-    }
-    if before.starts_with(BOM) {
-        text.insert(0, BOM);
-    }
-    text
 }
 
 /// Returns an error unless the file is ours, which its first line shows.

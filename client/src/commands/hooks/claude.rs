@@ -1,10 +1,10 @@
 //! Claude Code: its `settings.json`, with rewake hooks.
 
 use hub_protocol::{Agent, WAKE_FILE, WAKE_MARK};
+use serde_json::{Value, json};
 
 use super::own::Invocation;
 use super::scheme::{Allow, Entry, Files, Plan, Shape, entries, group, handler};
-use super::tree::Node;
 use crate::identity::Context;
 use crate::settings::Address;
 
@@ -75,13 +75,13 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
         if invocation.rewake && ["SessionStart", "Stop"].contains(&event) {
             handlers.push(rewake(invocation));
         }
-        group(matcher(event), handlers)
+        group(matcher(event), &handlers)
     };
     let mut entries = entries(&EVENTS, &node);
     if invocation.rewake {
         entries.push(Entry {
             event: "FileChanged",
-            node: group(Some(WAKE_FILE), vec![rewake(invocation)]),
+            node: group(Some(WAKE_FILE), &[rewake(invocation)]),
         });
     }
     Plan {
@@ -96,27 +96,19 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
 }
 
 /// A handler that delays no tool call, because the hub only notes that the call began.
-fn in_background(command: &str) -> Node {
-    Node::object_of([
-        ("type", Node::of(&"command")),
-        ("command", Node::of(&command)),
-        ("async", Node::of(&true)),
-        ("timeout", Node::of(&TIMEOUT)),
-    ])
+fn in_background(command: &str) -> Value {
+    json!({"type": "command", "command": command, "async": true, "timeout": TIMEOUT})
 }
 
-fn rewake(invocation: &Invocation) -> Node {
-    Node::object_of([
-        ("type", Node::of(&"command")),
-        ("command", Node::of(&invocation.rewake())),
-        ("asyncRewake", Node::of(&true)),
-        ("timeout", Node::of(&REWAKE_TIMEOUT)),
-        ("rewakeSummary", Node::of(&WAKE_MARK)),
-        (
-            "rewakeMessage",
-            Node::of(&"The hub woke this session: notifications arrived for it."),
-        ),
-    ])
+fn rewake(invocation: &Invocation) -> Value {
+    json!({
+        "type": "command",
+        "command": invocation.rewake(),
+        "asyncRewake": true,
+        "timeout": REWAKE_TIMEOUT,
+        "rewakeSummary": WAKE_MARK,
+        "rewakeMessage": "The hub woke this session: notifications arrived for it.",
+    })
 }
 
 pub(super) fn left_to_do(context: &Context) -> Vec<String> {

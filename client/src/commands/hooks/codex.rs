@@ -1,9 +1,17 @@
-//! Codex CLI: its `hooks.json`.
+//! Codex CLI: its `hooks.json`. Codex also runs the hooks in the `config.toml` beside it, to which the person may have
+//! moved ours.
+
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use hub_protocol::Agent;
+use serde_json::Value;
 
-use super::own::Invocation;
+use super::change::Change;
+use super::file::SettingsFile;
+use super::own::{Invocation, OwnCommand};
 use super::scheme::{Allow, Files, Plan, Shape, entries, group, handler};
+use super::tables;
 use crate::identity::Context;
 use crate::settings::Address;
 
@@ -30,7 +38,7 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
     let command = invocation.hook(Agent::Codex);
     let node = |event| {
         let timeout = if event == "PermissionRequest" { 90 } else { 30 };
-        group(None, vec![handler(&command, timeout)])
+        group(None, &[handler(&command, timeout)])
     };
     Plan {
         shape: Shape::Grouped,
@@ -40,7 +48,40 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
     }
 }
 
-pub(super) fn left_to_do(context: &Context) -> Vec<String> {
+/// The `config.toml` beside the file `hooks`.
+pub(super) fn config(hooks: &Path) -> PathBuf {
+    hooks.with_file_name("config.toml")
+}
+
+/// A command of ours in the `config.toml` beside the file `hooks` of the agent, if that is Codex.
+pub(super) fn moved(agent: Agent, hooks: &Path) -> Option<OwnCommand> {
+    let text = (agent == Agent::Codex).then(|| fs::read_to_string(config(hooks)).ok())??;
+    let found = tables::find(&text, agent).ok()?;
+    found.into_iter().next().map(|(_, own)| own)
+}
+
+/// The change that removes our hooks from the file `config`.
+pub(super) fn leaving(config: &SettingsFile) -> Result<Change, String> {
+    let before = config.before.as_deref().unwrap_or_default();
+    tables::uninstall(before, Agent::Codex).map(Change::Text)
+}
+
+/// The step that is left if the `config.toml` beside the file `hooks` has hooks too.
+fn left_to_do_for_both(hooks: &Path) -> Option<String> {
+    let config = config(hooks);
+    let found = tables::hooks(&fs::read_to_string(&config).ok()?).ok()??;
+    // Codex stores there too which hooks are trusted.
+    let mut events = found.as_object()?.values();
+    events.any(Value::is_array).then(|| {
+        format!(
+            "{} has hooks too, and Codex warns at each start while both files have some: move them into one; hubctl \
+             recognises its own in either",
+            config.display()
+        )
+    })
+}
+
+pub(super) fn left_to_do(context: &Context, hooks: &Path) -> Vec<String> {
     let mut all = vec![
         "trust the hooks: Codex runs none until then; start it and review them with /hooks"
             .to_owned(),
@@ -52,5 +93,6 @@ pub(super) fn left_to_do(context: &Context) -> Vec<String> {
             socket.display()
         ));
     }
+    all.extend(left_to_do_for_both(hooks));
     all
 }

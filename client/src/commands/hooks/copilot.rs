@@ -2,10 +2,10 @@
 //! command line does.
 
 use hub_protocol::Agent;
+use serde_json::json;
 
 use super::own::Invocation;
 use super::scheme::{Allow, Files, Plan, Shape, entries};
-use super::tree::Node;
 
 pub(super) const FILES: Files = Files {
     moved: &[("COPILOT_HOME", "")],
@@ -28,11 +28,11 @@ const EVENTS: [&str; 7] = [
 pub(super) fn plan(invocation: &Invocation) -> Plan {
     let command = invocation.hook(Agent::Copilot);
     let node = |event: &str| {
-        Node::object_of([
-            ("type", Node::of(&"command")),
-            ("bash", Node::of(&format!("{command} --event {event}"))),
-            ("timeoutSec", Node::of(&30)),
-        ])
+        json!({
+            "type": "command",
+            "bash": format!("{command} --event {event}"),
+            "timeoutSec": 30,
+        })
     };
     Plan {
         shape: Shape::Flat("bash"),

@@ -1,10 +1,10 @@
 //! Cursor (experimental): its `hooks.json`.
 
 use hub_protocol::Agent;
+use serde_json::json;
 
 use super::own::Invocation;
 use super::scheme::{Allow, Files, Plan, Shape, entries};
-use super::tree::Node;
 
 pub(super) const FILES: Files = Files {
     moved: &[],
@@ -18,7 +18,7 @@ const EVENTS: [&str; 4] = ["sessionStart", "sessionEnd", "beforeSubmitPrompt", "
 
 pub(super) fn plan(invocation: &Invocation) -> Plan {
     let command = invocation.hook(Agent::Cursor);
-    let node = |_: &str| Node::object_of([("command", Node::of(&command))]);
+    let node = |_: &str| json!({"command": command});
     Plan {
         shape: Shape::Flat("command"),
         entries: entries(&EVENTS, &node),

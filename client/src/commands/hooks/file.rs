@@ -87,12 +87,32 @@ impl SettingsFile {
         Ok(Some((text, mode)))
     }
 
-    /// Replaces the content. An error if the file has changed since it was read.
-    pub(super) fn replace(&self, text: &str) -> anyhow::Result<()> {
+    /// Replaces the content, and reads it back for `check`, whose error restores the old content. An error if the file
+    /// has changed since it was read.
+    pub(super) fn replace(
+        &self,
+        text: &str,
+        check: impl Fn(&str) -> Result<(), String>,
+    ) -> anyhow::Result<()> {
         self.make_sure_it_is_unchanged()?;
         DirBuilder::new().recursive(true).create(&self.top)?;
         let dir = Dir::open(&self.top)?.make(&self.below, 0o777)?;
-        write(&dir, &self.name, text, self.mode).with_context(|| self.path.display().to_string())
+        let path = || self.path.display().to_string();
+        write(&dir, &self.name, text, self.mode).with_context(path)?;
+        let (now, _) = self.open().with_context(path)?.unwrap_or_default();
+        let Err(what) = check(&now) else {
+            return Ok(());
+        };
+        ensure!(now == text, "{} {what}: another program changed it", path());
+        match &self.before {
+            Some(before) => write(&dir, &self.name, before, self.mode),
+            None => dir.remove(Path::new(&self.name)),
+        }
+        .with_context(|| format!("{} {what}, and its old content cannot be restored", path()))?;
+        bail!(
+            "{} with the change {what}; its old content is restored: please report this",
+            path()
+        )
     }
 
     /// Removes the file. An error if it has changed since it was read.
@@ -164,12 +184,32 @@ mod tests {
     }
 
     #[test]
+    fn content_that_does_not_parse_when_read_back_is_replaced_by_the_old_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("settings.json");
+        let broken = |text: &str| Err(format!("is not {text}"));
+        for before in [None, Some("old")] {
+            if let Some(before) = before {
+                fs::write(&path, before).unwrap();
+            }
+            let file = SettingsFile::read(&path).unwrap();
+            let error = file.replace("new", broken).unwrap_err().to_string();
+            let said = "is not new; its old content is restored";
+            assert!(error.contains(said), "{error}");
+            assert_eq!(fs::read_to_string(&path).ok().as_deref(), before);
+        }
+    }
+
+    #[test]
     fn a_file_keeps_its_permissions_and_no_draft_is_left() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("settings.json");
         fs::write(&path, "old").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        SettingsFile::read(&path).unwrap().replace("new").unwrap();
+        SettingsFile::read(&path)
+            .unwrap()
+            .replace("new", |_| Ok(()))
+            .unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o640);
@@ -184,7 +224,10 @@ mod tests {
         fs::write(&target, "old").unwrap();
         let link = dir.path().join("settings.json");
         symlink("dotfiles/claude.json", &link).unwrap();
-        SettingsFile::read(&link).unwrap().replace("new").unwrap();
+        SettingsFile::read(&link)
+            .unwrap()
+            .replace("new", |_| Ok(()))
+            .unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&target).unwrap(), "new");
         assert_eq!(names(dir.path()), ["dotfiles", "settings.json"]);
@@ -209,9 +252,9 @@ mod tests {
         let file = SettingsFile::read_within(&top, &path).unwrap();
         // The link may also appear between reading and replacing.
         symlink(elsewhere.join("other.json"), &path).unwrap();
-        assert!(file.replace("x").is_err());
+        assert!(file.replace("x", |_| Ok(())).is_err());
         fs::remove_file(&path).unwrap();
-        file.replace("new").unwrap();
+        file.replace("new", |_| Ok(())).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(names(&elsewhere), ["settings.json"]);
     }
@@ -230,8 +273,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("new/settings.json");
         let read = SettingsFile::read(&path).unwrap();
-        read.replace("one").unwrap();
-        assert!(read.replace("two").is_err());
+        read.replace("one", |_| Ok(())).unwrap();
+        assert!(read.replace("two", |_| Ok(())).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "one");
         assert_eq!(names(path.parent().unwrap()), ["settings.json"]);
     }

@@ -1,13 +1,13 @@
 //! Gemini CLI: its `settings.json`, with timeouts in milliseconds.
 
 use hub_protocol::Agent;
+use serde_json::json;
 
 use super::own::Invocation;
 use super::scheme::{Allow, Files, Plan, Shape, entries, group};
-use super::tree::Node;
 
 pub(super) const FILES: Files = Files {
-    moved: &[],
+    moved: &[("GEMINI_CLI_HOME", ".gemini")],
     home: ".gemini",
     user: "settings.json",
     project: Some(".gemini/settings.json"),
@@ -31,18 +31,21 @@ const RULES: [&str; 4] = [
     "run_shell_command(hubctl answer)",
 ];
 
+/// The name of our hooks, by which Gemini's `/hooks` switches them off.
+pub(super) const NAME: &str = "hub";
+
 const TIMEOUT_MS: u32 = 30_000;
 
 pub(super) fn plan(invocation: &Invocation) -> Plan {
     let command = invocation.hook(Agent::Gemini);
     let node = |_| {
-        let handler = Node::object_of([
-            ("name", Node::of(&"hub")),
-            ("type", Node::of(&"command")),
-            ("command", Node::of(&command)),
-            ("timeout", Node::of(&TIMEOUT_MS)),
-        ]);
-        group(None, vec![handler])
+        let handler = json!({
+            "name": NAME,
+            "type": "command",
+            "command": command,
+            "timeout": TIMEOUT_MS,
+        });
+        group(None, &[handler])
     };
     Plan {
         shape: Shape::Grouped,

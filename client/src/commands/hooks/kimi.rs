@@ -1,9 +1,7 @@
 //! Kimi Code: tables in its `config.toml`.
 
-use std::fmt::Write as _;
-
 use hub_protocol::Agent;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::own::Invocation;
 use super::scheme::Files;
@@ -29,17 +27,11 @@ const EVENTS: [&str; 10] = [
     "Interrupt",
 ];
 
-/// One table for each event. A JSON string is a string of TOML too.
-pub(super) fn tables(invocation: &Invocation) -> String {
-    let command = Value::from(invocation.hook(Agent::Kimi));
-    let mut text = String::new();
-    for event in EVENTS {
-        let _ = write!(
-            text,
-            "[[hooks]]\nevent = \"{event}\"\ncommand = {command}\ntimeout = 30\n"
-        );
-    }
-    text
+/// One table for each event.
+pub(super) fn tables(invocation: &Invocation) -> Vec<Value> {
+    let command = invocation.hook(Agent::Kimi);
+    let table = |event| json!({"event": event, "command": command, "timeout": 30});
+    EVENTS.map(table).into()
 }
 
 pub(super) fn left_to_do() -> Vec<String> {

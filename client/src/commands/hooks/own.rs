@@ -1,8 +1,11 @@
 //! Recognises our commands in settings, for any path of hubctl.
 
-use hub_protocol::Agent;
+use std::iter;
 
-use crate::system::shell::{quoted, words};
+use hub_protocol::Agent;
+use serde_json::Value;
+
+use crate::system::shell::{commands, quoted};
 
 /// A command of ours in an agent's settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,19 +18,69 @@ pub(super) struct OwnCommand {
     pub(super) rewake: bool,
 }
 
+/// Words that may stand before a command of ours and change nothing about it.
+const PREFIXES: [&str; 12] = [
+    "if", "then", "else", "elif", "{", "!", "exec", "env", "nohup", "nice", "time", "timeout",
+];
+
+/// Commands that may stand beside ours in a line: they decide whether it runs, and do nothing else.
+const GUARDS: [&str; 11] = [
+    "test", "[", "[[", "command", "which", "type", "hash", "true", ":", "exit", "fi",
+];
+
+/// Shells, whose `-c` runs a line.
+const SHELLS: [&str; 4] = ["sh", "bash", "dash", "zsh"];
+
 impl OwnCommand {
-    /// Parses `command`; `None` if it is not a command of ours for `agent`.
-    pub(super) fn parse(command: &str, agent: Agent) -> Option<Self> {
-        let mut words = words(command)?.into_iter().peekable();
+    /// The command of ours in a handler, which has a line for the shell in its `member`, or a program there and `args`.
+    pub(super) fn of(handler: &Value, member: &str, agent: Agent) -> Option<Self> {
+        let command = handler.get(member)?.as_str()?;
+        let args = handler.get("args").and_then(Value::as_array);
+        let args: Vec<&str> = args
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        if args.is_empty() {
+            return Self::parse(command, agent);
+        }
+        let words = iter::once(command).chain(args);
+        Self::of_words(words.map(str::to_owned).collect(), agent)
+    }
+
+    /// Parses `line`; `None` if it is not a command of ours for `agent`, or does more than that.
+    pub(super) fn parse(line: &str, agent: Agent) -> Option<Self> {
+        let mut ours = None;
+        for words in commands(line)? {
+            let is_guard = words.iter().find(|it| !is_prefix(it));
+            let is_guard = is_guard.is_none_or(|it| GUARDS.contains(&it.as_str()));
+            match Self::of_words(words, agent) {
+                Some(own) => ours = Some(own),
+                None if is_guard => {}
+                None => return None,
+            }
+        }
+        ours
+    }
+
+    fn of_words(words: Vec<String>, agent: Agent) -> Option<Self> {
+        let mut words = words.into_iter().skip_while(|it| is_prefix(it)).peekable();
         let mut variables = Vec::new();
         while let Some(word) = words.next_if(|word| is_assignment(word)) {
             variables.push(word);
         }
         let program = words.next()?;
-        if program.rsplit('/').next() != Some("hubctl") {
+        let args: Vec<String> = words.collect();
+        let name = program.rsplit('/').next().unwrap_or_default();
+        if SHELLS.contains(&name) {
+            let at = args
+                .iter()
+                .position(|it| it.starts_with('-') && it.ends_with('c'))?;
+            return Self::parse(args.get(at + 1)?, agent);
+        }
+        if name != "hubctl" {
             return None;
         }
-        let args: Vec<String> = words.collect();
         let has = |pair: [&str; 2]| args.windows(2).any(|two| two == pair);
         let waits = agent == Agent::Claude && has(["wait", "--rewake"]);
         let ours = waits || has(["hook", agent.as_str()]);
@@ -39,6 +92,11 @@ impl OwnCommand {
             rewake,
         })
     }
+}
+
+/// Whether a word is one of [`PREFIXES`], or an option or a number of one, such as in `timeout -k 1 10`.
+fn is_prefix(word: &str) -> bool {
+    PREFIXES.contains(&word) || word.starts_with(|c: char| c == '-' || c.is_ascii_digit())
 }
 
 /// Whether a command in the settings of `agent` is ours.
@@ -120,6 +178,7 @@ impl Invocation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn our_commands_are_recognised_and_others_are_not() {
@@ -130,6 +189,12 @@ mod tests {
             "'/a b/it'\\''s/hubctl' hook claude",
             "HUB_SESSION='x y' HUB_STATE_DIR=/s \"/o/hubctl\" wait --rewake",
             "/o/hubctl --socket /s hook claude",
+            "test -x /o/hubctl && /o/hubctl hook claude",
+            "[ ! -x '/o/hubctl' ] || exec /o/hubctl hook claude 2>/dev/null || true",
+            "if command -v hubctl >/dev/null 2>&1; then hubctl hook claude; fi",
+            "env HUB_SESSION=w1 hubctl hook claude",
+            "bash -lc 'exec hubctl hook claude'",
+            "timeout -k 1 10 nice -n 5 hubctl hook claude",
         ] {
             assert!(own(ours).is_some(), "{ours}");
         }
@@ -140,6 +205,10 @@ mod tests {
             "hubctl notify done",
             "/o/myhubctl hook claude",
             "my-hook.sh 'hubctl hook claude'",
+            "my-hook.sh; hubctl hook claude",
+            "test -x /o/hubctl",
+            "sh hubctl hook claude",
+            "sh -c",
             "'",
             "",
         ] {
@@ -149,6 +218,33 @@ mod tests {
             OwnCommand::parse("hubctl wait --rewake", Agent::Codex),
             None
         );
+    }
+
+    #[test]
+    fn a_program_with_arguments_is_recognised() {
+        for (handler, is_ours) in [
+            (
+                json!({"command": "/o p/hubctl", "args": ["hook", "claude"]}),
+                true,
+            ),
+            (
+                json!({"command": "sh", "args": ["-c", "hubctl hook claude"]}),
+                true,
+            ),
+            (json!({"command": "hubctl hook claude", "args": []}), true),
+            (
+                json!({"command": "/o/hubctl", "args": ["notify", "done"]}),
+                false,
+            ),
+            (
+                json!({"command": "echo", "args": ["hubctl", "hook", "claude"]}),
+                false,
+            ),
+            (json!({"command": ["hubctl"]}), false),
+        ] {
+            let own = OwnCommand::of(&handler, "command", Agent::Claude);
+            assert_eq!(own.is_some(), is_ours, "{handler}");
+        }
     }
 
     #[test]

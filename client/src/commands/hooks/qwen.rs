@@ -38,7 +38,7 @@ pub(super) fn plan(invocation: &Invocation) -> Plan {
     let command = invocation.hook(Agent::Qwen);
     let node = |event| {
         let timeout = if event == "PermissionRequest" { 90 } else { 30 };
-        group(None, vec![handler(&command, timeout)])
+        group(None, &[handler(&command, timeout)])
     };
     Plan {
         shape: Shape::Grouped,

@@ -43,8 +43,8 @@ impl Receipts {
         write_at(&self.backup(file), before, 0o600)
     }
 
-    /// The recorded settings before the install: `Value::Null` if there was no file, `None` if no install recorded
-    /// them.
+    /// The text before the install: `Value::Null` if there was no file, `None` if no install recorded it. An earlier
+    /// version recorded the settings as an object.
     pub(super) fn before(&self, file: &SettingsFile) -> Option<Value> {
         let text = fs::read_to_string(self.path(file, "json")).ok()?;
         let mut receipt: Value = serde_json::from_str(&text).ok()?;

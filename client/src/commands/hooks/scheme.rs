@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use hub_protocol::Agent;
+use serde_json::{Value, json};
 
 use super::own::Invocation;
-use super::tree::Node;
 use super::{claude, codex, copilot, cursor, extension, gemini, kimi, opencode, pi, qwen};
 use crate::identity::Context;
 use crate::system::env::Env;
@@ -68,6 +68,20 @@ impl Files {
             SettingsScope::Local => self.local.map(|file| workspace.join(file)),
         }
     }
+
+    /// The step that is left if the variable that moves the agent's directory begins with `~`.
+    fn unexpanded(&self, env: &Env) -> Option<String> {
+        let (name, _) = self
+            .moved
+            .iter()
+            .find(|(name, _)| env.var(name).is_some())?;
+        let path = env.var(name)?.to_str().filter(|it| it.starts_with('~'))?;
+        Some(format!(
+            "{name} is '{path}', whose ~ no shell has expanded: hubctl takes it for {}, but the agent may make a \
+             directory named ~; set the variable to that path",
+            env.path(name)?.display()
+        ))
+    }
 }
 
 /// The position of the command in an element of an event's list.
@@ -85,7 +99,7 @@ pub(super) struct Entry {
     /// The event's name.
     pub(super) event: &'static str,
     /// The element for the event's list.
-    pub(super) node: Node,
+    pub(super) node: Value,
 }
 
 /// Rules that let commands run without asking the person.
@@ -125,8 +139,8 @@ pub(super) enum Content {
     Merged(Plan),
     /// The text of a file of our own.
     Whole(String),
-    /// Tables in a TOML file that is shared with others.
-    Block(String),
+    /// Tables `[[hooks]]` in a TOML file that is shared with others.
+    Tables(Vec<Value>),
 }
 
 /// The settings files of the agent.
@@ -154,16 +168,21 @@ pub(super) fn content(agent: Agent, invocation: &Invocation) -> Content {
         Agent::Qwen => Content::Merged(qwen::plan(invocation)),
         Agent::Pi => Content::Whole(extension::text(agent, pi::EXTENSION, invocation)),
         Agent::Copilot => Content::Merged(copilot::plan(invocation)),
-        Agent::Kimi => Content::Block(kimi::tables(invocation)),
+        Agent::Kimi => Content::Tables(kimi::tables(invocation)),
         Agent::Cursor => Content::Merged(cursor::plan(invocation)),
     }
 }
 
-/// The steps that are left to the person after an install.
-pub(super) fn left_to_do(agent: Agent, context: &Context) -> Vec<String> {
-    match agent {
+/// Whether the agent reads comments in its JSON.
+pub(super) fn reads_comments(agent: Agent) -> bool {
+    matches!(agent, Agent::Gemini | Agent::Qwen)
+}
+
+/// The steps that are left to the person after an install into the file `hooks`.
+pub(super) fn left_to_do(agent: Agent, context: &Context, hooks: &Path) -> Vec<String> {
+    let mut all = match agent {
         Agent::Claude => claude::left_to_do(context),
-        Agent::Codex => codex::left_to_do(context),
+        Agent::Codex => codex::left_to_do(context, hooks),
         Agent::Gemini => gemini::left_to_do(),
         Agent::OpenCode => opencode::left_to_do(),
         Agent::Qwen => qwen::left_to_do(),
@@ -171,11 +190,13 @@ pub(super) fn left_to_do(agent: Agent, context: &Context) -> Vec<String> {
         Agent::Copilot => copilot::left_to_do(),
         Agent::Kimi => kimi::left_to_do(),
         Agent::Cursor => cursor::left_to_do(),
-    }
+    };
+    all.extend(files(agent).unexpanded(&context.env));
+    all
 }
 
 /// Returns an entry for each of `events`, with the element that `node` makes.
-pub(super) fn entries(events: &[&'static str], node: &dyn Fn(&'static str) -> Node) -> Vec<Entry> {
+pub(super) fn entries(events: &[&'static str], node: &dyn Fn(&'static str) -> Value) -> Vec<Entry> {
     let entry = |&event| Entry {
         event,
         node: node(event),
@@ -184,18 +205,14 @@ pub(super) fn entries(events: &[&'static str], node: &dyn Fn(&'static str) -> No
 }
 
 /// Command handlers in a group, the format of Claude Code, Codex and Gemini.
-pub(super) fn group(matcher: Option<&str>, handlers: Vec<Node>) -> Node {
-    let mut members = Vec::new();
-    members.extend(matcher.map(|matcher| ("matcher".to_owned(), Node::of(&matcher))));
-    members.push(("hooks".to_owned(), Node::Array(handlers)));
-    Node::Object(members)
+pub(super) fn group(matcher: Option<&str>, handlers: &[Value]) -> Value {
+    match matcher {
+        Some(matcher) => json!({"matcher": matcher, "hooks": handlers}),
+        None => json!({"hooks": handlers}),
+    }
 }
 
 /// A command handler with its timeout in seconds.
-pub(super) fn handler(command: &str, timeout: u32) -> Node {
-    Node::object_of([
-        ("type", Node::of(&"command")),
-        ("command", Node::of(&command)),
-        ("timeout", Node::of(&timeout)),
-    ])
+pub(super) fn handler(command: &str, timeout: u32) -> Value {
+    json!({"type": "command", "command": command, "timeout": timeout})
 }

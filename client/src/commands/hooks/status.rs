@@ -7,12 +7,14 @@ use serde_json::{Value, json};
 
 use hub_protocol::Agent;
 
+use super::caller::passing;
 use super::change::{Change, installing};
 use super::file::SettingsFile;
+use super::json::{Document, value_of};
+use super::obstacle::{self, Obstacle};
 use super::own::{Invocation, OwnCommand};
-use super::scheme::{Content, SettingsScope, Shape, content, files};
-use super::tree::Node;
-use super::{block, extension, merge};
+use super::scheme::{Content, SettingsScope, content, files, reads_comments};
+use super::{codex, extension, merge, tables};
 use crate::system::env::Env;
 
 /// The state of the hooks in one settings file.
@@ -44,6 +46,8 @@ pub(in crate::commands) struct HookStatus {
     pub(in crate::commands) duplicate: bool,
     /// The error, if there is one.
     pub(in crate::commands) problem: Option<String>,
+    /// Why the agent runs none of the installed hooks, if it does not.
+    pub(in crate::commands) obstacle: Option<Obstacle>,
 }
 
 /// The hooks in each settings file of `agent`.
@@ -53,11 +57,21 @@ pub(super) fn look(agent: Agent, env: &Env, workspace: &Path, program: &str) -> 
         let path = files(agent).path(scope, env, workspace);
         // In the home directory, the project's file is the user's.
         let new = path.filter(|path| all.iter().all(|it| !is_same(&it.path, path)));
-        all.extend(new.map(|path| look_at(agent, scope, path, program)));
+        let Some(path) = new else { continue };
+        let moved = codex::moved(agent, &path).map(|own| in_config(&path, scope, own, program));
+        let here = look_at(agent, scope, path, program);
+        if moved.is_none() || here.state != InstallState::Absent {
+            all.push(here);
+        }
+        all.extend(moved);
     }
     let several = all.iter().filter(|found| found.hubctl.is_some()).count() > 1;
     for found in &mut all {
         found.duplicate |= several && found.hubctl.is_some();
+    }
+    let obstacle = obstacle::look(agent, env, workspace);
+    for found in all.iter_mut().filter(|it| it.hubctl.is_some()) {
+        found.obstacle.clone_from(&obstacle);
     }
     all
 }
@@ -70,17 +84,20 @@ fn is_same(a: &Path, b: &Path) -> bool {
             .is_some_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
-fn look_at(agent: Agent, scope: SettingsScope, path: PathBuf, program: &str) -> HookStatus {
-    let mut found = HookStatus {
-        agent,
-        scope: scope.name(),
-        path,
-        state: InstallState::Absent,
-        hubctl: None,
-        rewake: false,
-        duplicate: false,
-        problem: None,
+/// The hooks that the person moved from Codex's file `hooks` into its `config.toml`.
+fn in_config(hooks: &Path, scope: SettingsScope, own: OwnCommand, program: &str) -> HookStatus {
+    let mut found = HookStatus::absent(Agent::Codex, scope, codex::config(hooks));
+    found.state = if own.program == program {
+        InstallState::Installed
+    } else {
+        InstallState::Outdated
     };
+    found.find(own.program);
+    found
+}
+
+fn look_at(agent: Agent, scope: SettingsScope, path: PathBuf, program: &str) -> HookStatus {
+    let mut found = HookStatus::absent(agent, scope, path);
     if let Err(problem) = found.fill(agent, program) {
         found.state = InstallState::Malformed;
         found.problem = Some(problem);
@@ -100,6 +117,29 @@ impl InstallState {
 }
 
 impl HookStatus {
+    fn absent(agent: Agent, scope: SettingsScope, path: PathBuf) -> Self {
+        Self {
+            agent,
+            scope: scope.name(),
+            path,
+            state: InstallState::Absent,
+            hubctl: None,
+            rewake: false,
+            duplicate: false,
+            problem: None,
+            obstacle: None,
+        }
+    }
+
+    /// Notes the hubctl that the hooks call.
+    fn find(&mut self, hubctl: String) {
+        self.problem = passing(&hubctl);
+        if !Path::new(&hubctl).exists() {
+            self.problem = Some(format!("{hubctl} does not exist"));
+        }
+        self.hubctl = Some(hubctl);
+    }
+
     /// The JSON form, for scripts.
     pub(super) fn json(&self) -> Value {
         json!({
@@ -112,6 +152,7 @@ impl HookStatus {
             "duplicate": self.duplicate,
             "verified": self.agent.verified(),
             "problem": self.problem,
+            "obstacle": self.obstacle.as_ref().map(|it| &it.what),
         })
     }
 
@@ -121,7 +162,6 @@ impl HookStatus {
         let Some((_, first)) = own.first() else {
             return Ok(());
         };
-        self.hubctl = Some(first.program.clone());
         self.rewake = own.iter().any(|(_, own)| own.rewake);
         let key = |(event, own): &(String, OwnCommand)| (event.clone(), own.rewake);
         self.duplicate = own
@@ -140,9 +180,7 @@ impl HookStatus {
             Change::None => InstallState::Installed,
             _ => InstallState::Outdated,
         };
-        if !Path::new(&first.program).exists() {
-            self.problem = Some(format!("{} does not exist", first.program));
-        }
+        self.find(first.program.clone());
         Ok(())
     }
 }
@@ -170,6 +208,9 @@ impl fmt::Display for HookStatus {
         if let Some(problem) = &self.problem {
             write!(f, "; {problem}")?;
         }
+        if let Some(Obstacle { what, todo }) = &self.obstacle {
+            write!(f, "; {what}: {todo}")?;
+        }
         if self.state == InstallState::Outdated {
             write!(
                 f,
@@ -193,14 +234,14 @@ fn own(file: &SettingsFile, agent: Agent) -> Result<Vec<(String, OwnCommand)>, S
     };
     match content(agent, &Invocation::anybody()) {
         Content::Merged(plan) => {
-            let shape: Shape = plan.shape;
-            merge::find(&mut Node::parse(text)?, agent, shape)
+            let settings = Document::parse(text, reads_comments(agent))?;
+            merge::find(value_of(&settings.top, "hooks").as_ref(), agent, plan.shape)
         }
         Content::Whole(_) => {
             let own =
                 extension::command(text).and_then(|command| OwnCommand::parse(&command, agent));
             Ok(own.map(|own| (String::new(), own)).into_iter().collect())
         }
-        Content::Block(_) => Ok(block::find(text, agent)),
+        Content::Tables(_) => tables::find(text, agent),
     }
 }

@@ -1,9 +1,10 @@
 //! Claude Code's setting `statusLine`: a command of ours, on request.
 
-use serde_json::Value;
+use jsonc_parser::cst::CstObject;
+use serde_json::{Value, json};
 
+use super::json::{input, remove, value_of};
 use super::own::Invocation;
-use super::tree::Node;
 
 const NAME: &str = "statusLine";
 const ARGS: &str = "status --line --format claude";
@@ -11,30 +12,26 @@ const ARGS: &str = "status --line --format claude";
 const REFRESH: u8 = 5;
 
 /// Adds the command. Fails if the settings have another status line, which stays.
-pub(super) fn install(settings: &mut Node, invocation: &Invocation) -> Result<(), String> {
-    let found = settings.get(NAME)?.map(|it| it.value());
-    if found.is_some_and(|it| !is_ours(&it)) {
+pub(super) fn install(settings: &CstObject, invocation: &Invocation) -> Result<(), String> {
+    if value_of(settings, NAME).is_some_and(|it| !is_ours(&it)) {
         return Err(format!(
             "its {NAME} is another command: call `hubctl {ARGS}` in that one, or remove it first"
         ));
     }
-    settings.remove(NAME)?;
-    let command = Node::of(&invocation.command(ARGS));
-    let line = Node::object_of([
-        ("type", Node::of(&"command")),
-        ("command", command),
-        ("refreshInterval", Node::of(&REFRESH)),
-    ]);
-    settings.get_or(NAME, line).map(drop)
+    let command = invocation.command(ARGS);
+    let line = input(&json!({"type": "command", "command": command, "refreshInterval": REFRESH}));
+    match settings.get(NAME) {
+        Some(member) => member.set_value(line),
+        None => drop(settings.append(NAME, line)),
+    }
+    Ok(())
 }
 
 /// Removes the command, if it is ours.
-pub(super) fn uninstall(settings: &mut Node) -> Result<(), String> {
-    let found = settings.get(NAME)?.map(|it| it.value());
-    if found.is_some_and(|it| is_ours(&it)) {
-        settings.remove(NAME)?;
+pub(super) fn uninstall(settings: &CstObject) {
+    if value_of(settings, NAME).is_some_and(|it| is_ours(&it)) {
+        remove(settings, NAME);
     }
-    Ok(())
 }
 
 fn is_ours(line: &Value) -> bool {

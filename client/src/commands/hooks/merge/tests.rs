@@ -1,6 +1,6 @@
+use super::super::json::Document;
 use super::super::own::Invocation;
-use super::super::scheme::{Content, content};
-use super::super::tree::indent_of;
+use super::super::scheme::{Content, content, reads_comments};
 use super::*;
 
 fn plan(program: &str) -> Plan {
@@ -17,14 +17,20 @@ fn plan_of(agent: Agent, program: &str) -> Plan {
     };
     match content(agent, &invocation) {
         Content::Merged(plan) => plan,
-        Content::Whole(_) | Content::Block(_) => panic!("{agent} has no JSON file"),
+        Content::Whole(_) | Content::Tables(_) => panic!("{agent} has no JSON file"),
     }
 }
 
-fn changed(before: &str, change: impl Fn(&mut Node) -> Result<(), String>) -> String {
-    let mut settings = Node::parse(before).unwrap();
-    change(&mut settings).unwrap();
-    settings.text(indent_of(before))
+fn changed(before: &str, change: impl Fn(&CstObject) -> Result<(), String>) -> String {
+    let settings = Document::parse(before, true).unwrap();
+    change(&settings.top).unwrap();
+    settings.text()
+}
+
+fn found(text: &str, plan: &Plan, agent: Agent) -> Vec<(String, OwnCommand)> {
+    let settings = Document::parse(text, reads_comments(agent)).unwrap();
+    let hooks = settings.value()["hooks"].take();
+    find(Some(&hooks), agent, plan.shape).unwrap()
 }
 
 fn installed(before: &str, program: &str) -> String {
@@ -191,8 +197,7 @@ fn rules_stay_if_the_settings_before_the_install_are_unknown() {
 fn a_moved_hubctl_replaces_the_old_one_and_is_found() {
     let moved = installed(&installed(FOREIGN, "/old/hubctl"), "/new place/hubctl");
     assert!(!moved.contains("/old/"), "{moved}");
-    let mut settings = Node::parse(&moved).unwrap();
-    let found = find(&mut settings, Agent::Claude, Shape::Grouped).unwrap();
+    let found = found(&moved, &plan(""), Agent::Claude);
     assert_eq!(found.len(), 16);
     assert!(
         found
@@ -217,6 +222,54 @@ fn our_hooks_among_others_and_for_events_no_longer_used_are_removed() {
 }
 
 #[test]
+fn comments_stay_where_they_are() {
+    let before = r#"{
+  // the servers that I use
+  "mcpServers": {
+    "docs": { "command": "docs-server" },
+    // "tracker": { "command": "tracker-server" },
+    "clock": { "command": "clock-server" }
+  },
+  /* mine */
+  "tools": { "allowed": ["ls"] }, // both
+  "hooks": {
+    // when it ends
+    "AfterAgent": [
+      { "hooks": [{ "type": "command", "command": "mine" }] } // only this
+    ]
+  },
+  "ui": { "theme": "GitHub" } /* last */
+  // end
+}
+// after
+"#;
+    let plan = plan_of(Agent::Gemini, "/o/hubctl");
+    let after = changed(before, |settings| install(settings, Agent::Gemini, &plan));
+    for comment in before.lines().filter(|line| line.contains("//")) {
+        let comment = &comment[comment.find("//").unwrap()..];
+        assert!(after.contains(comment), "{comment}: {after}");
+    }
+    assert_eq!(found(&after, &plan, Agent::Gemini).len(), 6);
+    let was = Document::parse(before, true).unwrap().value();
+    let left = changed(&after, |settings| {
+        uninstall(settings, Agent::Gemini, &plan, Some(&was))
+    });
+    assert_eq!(left, before);
+}
+
+#[test]
+fn our_hook_as_a_program_with_arguments_is_replaced_and_removed() {
+    let mut settings = value(&installed("", "/usr/bin/hubctl"));
+    let handler = &mut settings["hooks"]["Stop"][0]["hooks"][0];
+    *handler = serde_json::json!({"type": "command", "command": "/usr/bin/hubctl",
+        "args": ["hook", "claude", "--rewake"]});
+    let shaped = settings.to_string();
+    let once = installed("", "/usr/bin/hubctl");
+    assert_eq!(value(&installed(&shaped, "/usr/bin/hubctl")), value(&once));
+    assert_eq!(value(&uninstalled(&shaped, "{}")), value("{}"));
+}
+
+#[test]
 fn settings_of_another_form_are_refused() {
     let plan = plan("/usr/bin/hubctl");
     for (text, why) in [
@@ -229,8 +282,8 @@ fn settings_of_another_form_are_refused() {
         ),
         (r#"{"hooks":{"Stop":[],"Stop":[]}}"#, "'Stop' occurs twice"),
     ] {
-        let mut settings = Node::parse(text).unwrap();
-        let error = install(&mut settings, Agent::Claude, &plan).unwrap_err();
+        let settings = Document::parse(text, false).unwrap();
+        let error = install(&settings.top, Agent::Claude, &plan).unwrap_err();
         assert!(error.contains(why), "{text}: {error}");
     }
 }
@@ -249,8 +302,7 @@ fn hooks_of_every_agent_with_shared_settings_are_installed_and_removed() {
         let put_in = changed(FOREIGN, |settings| install(settings, agent, &plan));
         let again = changed(&put_in, |settings| install(settings, agent, &plan));
         assert_eq!(again, put_in, "{agent}");
-        let mut settings = Node::parse(&put_in).unwrap();
-        let found = find(&mut settings, agent, plan.shape).unwrap();
+        let found = found(&put_in, &plan, agent);
         assert_eq!(found.len(), plan.entries.len(), "{agent}");
         let taken_out = changed(&put_in, |settings| {
             uninstall(settings, agent, &plan, Some(&value(FOREIGN)))
