@@ -100,8 +100,10 @@ impl Answers {
     pub fn about(dir: &Path, until: Instant) -> Result<Self, Silence> {
         // Both work at the same time.
         let (repository, settings) = (Repository::ask(dir)?, Settings::ask(dir)?);
-        let repository = Repository::read(dir, &repository.answer(until)?, until)?;
-        let settings = Settings::read(&settings.answer(until)?)?;
+        // Each is waited for or killed, whatever the other says.
+        let (repository, settings) = (repository.answer(until), settings.answer(until));
+        let repository = Repository::read(dir, &repository?, until)?;
+        let settings = Settings::read(&settings?)?;
         let home = match &repository {
             Some(repository) => Some(home(repository, &settings, until)?),
             None => None,

@@ -49,7 +49,11 @@ async fn of_hub(
     (there, session): (Option<&Metadata>, Option<&InboxName>),
     patience: Duration,
 ) -> Option<Directory> {
-    let dir = dir.to_str().filter(|dir| dir.starts_with('/'))?;
+    let dir = match dir.to_str()? {
+        // It is gone, and nothing tells its name.
+        "" => None,
+        dir => Some(dir),
+    };
     let hub = context.hub().ok()?;
     // A hub on another machine does not have the directory. It may know the session that ran in one that is gone.
     if hub.is_elsewhere() && there.is_some() {
@@ -57,7 +61,7 @@ async fn of_hub(
     }
     let id = there.map(|meta| format!("{}-{}", meta.dev(), meta.ino()));
     let path = Route::new("/directory")
-        .with("cwd", dir)
+        .maybe("cwd", dir)
         .maybe("id", id)
         .maybe("session", session);
     let answer = hub.text_within(&Request::get(path), patience).await.ok()?;

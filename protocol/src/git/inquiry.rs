@@ -123,7 +123,10 @@ impl Reply {
     /// Git's refusal in its own words.
     pub(super) fn refusal(&self) -> Silence {
         let first = self.complaint.lines().next().unwrap_or_default();
-        let words = first.strip_prefix("fatal: ").unwrap_or(first);
+        let words = match first.strip_prefix("fatal: ").unwrap_or(first) {
+            "" => "an answer that is not understood",
+            words => words,
+        };
         Silence::Refused(format!("git: {words}"))
     }
 }

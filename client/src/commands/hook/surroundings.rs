@@ -19,7 +19,7 @@ use crate::system::env::Env;
 use crate::system::process;
 
 /// How long the hub and git may take, each: a hook has a second in all.
-const PATIENCE: Duration = Duration::from_millis(200);
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The variable by which a session allows the hub to paste into its tmux pane, if it is `1`.
 pub(crate) const PANE_DELIVERY: &str = "HUB_PANE_DELIVERY";
@@ -42,10 +42,18 @@ impl Surroundings {
         let env = &context.env;
         let session = payload.session();
         let here = working_directory(env, payload.text("cwd"));
-        let directory = look(context, &here, session.as_ref()).await;
-        let project = match env.path("CLAUDE_PROJECT_DIR").filter(|dir| *dir != here) {
-            Some(dir) => of_session(env, &look(context, &dir, session.as_ref()).await),
-            None => of_session(env, &directory),
+        let started = env.path("CLAUDE_PROJECT_DIR").filter(|dir| *dir != here);
+        let directory = look(context, &here, session.as_ref());
+        let (directory, project) = match started {
+            Some(dir) => {
+                let (here, start) = tokio::join!(directory, look(context, &dir, session.as_ref()));
+                (here, of_session(env, &start))
+            }
+            None => {
+                let here = directory.await;
+                let project = of_session(env, &here);
+                (here, project)
+            }
         };
         let process = process::agent(env, (agent == Agent::Claude).then_some("CLAUDE_PID"));
         Self {
@@ -135,9 +143,19 @@ pub(super) fn working_directory(env: &Env, cwd: Option<&str>) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::{HubLocation, Settings};
+    use crate::system::runtime::block_on;
+    use std::pin::pin;
 
     fn query(vars: &[(&str, &str)], rewake: bool) -> String {
-        let env = Env::of(FilePath::new("/"), vars);
+        let place = tempfile::tempdir().unwrap();
+        let state = place.path().to_str().unwrap();
+        let env = Env::of(
+            FilePath::new("/"),
+            &[vars, &[("HUB_STATE_DIR", state)]].concat(),
+        );
+        let settings = Settings::resolve(&HubLocation::default(), &env).unwrap();
+        let context = Context { env, settings };
         let payload = Payload::parse(b"{\"cwd\":\"/\"}", None).unwrap();
         let args = HookArgs {
             agent: Agent::Claude,
@@ -146,8 +164,12 @@ mod tests {
             rewake,
             plugin: false,
         };
-        let surroundings = Surroundings::of(&env, Agent::Claude, &payload);
-        surroundings.path(&env, &args, false).query().to_owned()
+        let surroundings = Surroundings::of(&context, Agent::Claude, &payload);
+        let surroundings = block_on(pin!(surroundings)).unwrap();
+        surroundings
+            .path(&context.env, &args, false)
+            .query()
+            .to_owned()
     }
 
     #[test]

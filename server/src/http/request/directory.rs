@@ -1,7 +1,8 @@
 //! A directory of this machine (`?cwd=$PWD`): its project and its repository.
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use hub_protocol::git::{Directory, ProjectSource, Silence};
@@ -23,27 +24,38 @@ static LOOKS: Semaphore = Semaphore::const_new(8);
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DirectoryParams {
-    cwd: String,
+    /// Absent if the client's directory is gone and has no name any more.
+    cwd: Option<String>,
     /// `DEVICE-INODE` of the directory on the client's machine. The hub may have another directory of this name.
     id: Option<String>,
     /// The agent's session in it, which keeps its project when the directory is gone.
     session: Option<InboxName>,
 }
 
-/// Resolves the project of the directory `cwd`, as [`directory`] does.
+/// The directory `cwd`, as a client names it that has no git: without one here either, the project is `default`.
 pub(crate) async fn project(hub: &Hub, cwd: String) -> Result<ProjectName, ApiError> {
     let params = DirectoryParams {
-        cwd,
+        cwd: Some(cwd),
         id: None,
         session: None,
     };
-    Ok(directory(hub, params).await?.project)
+    let found = find(hub, &params).await?;
+    Ok(found.unwrap_or_default().project)
 }
 
 /// Asks git about a directory of this machine. One that is gone keeps the project of the session that ran there.
 pub(crate) async fn directory(hub: &Hub, params: DirectoryParams) -> Result<Directory, ApiError> {
-    let dir = PathBuf::from(&params.cwd);
-    if !dir.is_absolute() || params.cwd.contains('\0') {
+    let found = find(hub, &params).await?;
+    found.ok_or_else(|| no_project(&Silence::Missing))
+}
+
+/// The directory; `None` without git.
+async fn find(hub: &Hub, params: &DirectoryParams) -> Result<Option<Directory>, ApiError> {
+    let Some(cwd) = &params.cwd else {
+        return last_project(hub, params).map(Some);
+    };
+    let dir = PathBuf::from(cwd);
+    if !dir.is_absolute() || cwd.contains('\0') {
         return Err(invalid("must be an absolute path, such as $PWD"));
     }
     let id = params.id.clone();
@@ -58,11 +70,10 @@ pub(crate) async fn directory(hub: &Hub, params: DirectoryParams) -> Result<Dire
             .map_err(|error| ApiError::failed(Code::Internal, &error))
     };
     match tokio::time::timeout(PATIENCE, look).await {
-        Ok(looked) => match looked? {
-            Some(directory) => directory,
-            None => last_project(hub, &params)?.ok_or_else(|| {
-                invalid("names no directory of the hub's machine; give project instead")
-            }),
+        Ok(looked) => match looked?? {
+            Looked::There(directory) => Ok(Some(directory)),
+            Looked::WithoutGit => Ok(None),
+            Looked::Gone => last_project(hub, params).map(Some),
         },
         Err(_) => Err(invalid(
             "cannot be read now: its file system does not answer",
@@ -70,33 +81,49 @@ pub(crate) async fn directory(hub: &Hub, params: DirectoryParams) -> Result<Dire
     }
 }
 
-/// `None` if the directory is not there.
-fn look(dir: &std::path::Path, id: Option<&str>) -> Option<Result<Directory, ApiError>> {
-    let meta = std::fs::metadata(dir)
-        .ok()
-        .filter(std::fs::Metadata::is_dir)?;
-    if id.is_some_and(|id| id != format!("{}-{}", meta.dev(), meta.ino())) {
-        return Some(Err(invalid("is another directory on the hub's machine")));
-    }
-    Some(match places::answers(dir, Instant::now() + PATIENCE) {
-        Ok(answers) => answers
-            .directory()
-            .map_err(|error| ApiError::invalid(format!("git config hub.project: {error}"))),
-        Err(Silence::Missing) => Ok(Directory::default()),
-        Err(silence) => Err(invalid(&format!(
-            "has no known project: {silence}; give project instead"
-        ))),
-    })
+/// What a look at a directory found.
+enum Looked {
+    There(Directory),
+    WithoutGit,
+    Gone,
 }
 
-/// The project of the session that ran in a directory that is gone.
-fn last_project(hub: &Hub, params: &DirectoryParams) -> Result<Option<Directory>, ApiError> {
-    let project = hub.read(|state, _| state.last_project(params.session.as_ref(), &params.cwd))?;
-    Ok(project.map(|project| Directory {
+fn look(dir: &Path, id: Option<&str>) -> Result<Looked, ApiError> {
+    let Some(meta) = std::fs::metadata(dir).ok().filter(Metadata::is_dir) else {
+        return Ok(Looked::Gone);
+    };
+    if id.is_some_and(|id| id != format!("{}-{}", meta.dev(), meta.ino())) {
+        return Err(invalid("is another directory on the hub's machine"));
+    }
+    match places::answers(dir, Instant::now() + PATIENCE) {
+        Ok(answers) => match answers.directory() {
+            Ok(directory) => Ok(Looked::There(directory)),
+            Err(error) => Err(ApiError::invalid(format!(
+                "git config hub.project: {error}"
+            ))),
+        },
+        Err(Silence::Missing) => Ok(Looked::WithoutGit),
+        Err(silence) => Err(no_project(&silence)),
+    }
+}
+
+fn no_project(why: &Silence) -> ApiError {
+    invalid(&format!(
+        "has no known project: {why}; give project instead"
+    ))
+}
+
+/// The directory that is gone, with the project of the session that ran there.
+fn last_project(hub: &Hub, params: &DirectoryParams) -> Result<Directory, ApiError> {
+    let project =
+        hub.read(|state, _| state.last_project(params.session.as_ref(), params.cwd.as_deref()))?;
+    let project = project
+        .ok_or_else(|| invalid("names no directory of the hub's machine; give project instead"))?;
+    Ok(Directory {
         project,
         source: ProjectSource::Session,
         ..Directory::default()
-    }))
+    })
 }
 
 fn invalid(detail: &str) -> ApiError {
