@@ -79,7 +79,7 @@ impl Repository {
         let here = fs::canonicalize(dir).ok()?;
         // A relative path starts at the directory in which git was asked.
         let real = |path: &[u8]| fs::canonicalize(here.join(OsStr::from_bytes(path))).ok();
-        let depth = below?.iter().filter(|byte| **byte == b'/').count();
+        let depth = below?.split(|byte| *byte == b'/').count() - 1;
         let worktree = here.ancestors().nth(depth).filter(|_| inside);
         let head = head?;
         let head = std::str::from_utf8(head).ok()?.trim_end_matches('\n');

@@ -71,12 +71,11 @@ impl Settings {
 
     /// The web page of the first remote that has one.
     pub(super) fn web_address(&self) -> Option<String> {
-        let remotes = self
-            .all
-            .iter()
-            .filter(|(name, _)| name.starts_with("remote.") && name.ends_with(".url"));
-        remotes
-            .filter_map(|(_, url)| web_address(url.as_deref()?))
-            .next()
+        let is_remote = |name: &str| {
+            let parts = name.rsplit_once('.');
+            parts.is_some_and(|(of, what)| of.starts_with("remote.") && what == "url")
+        };
+        let mut remotes = self.all.iter().filter(|(name, _)| is_remote(name));
+        remotes.find_map(|(_, url)| web_address(url.as_deref()?))
     }
 }

@@ -43,18 +43,12 @@ impl Surroundings {
         let session = payload.session();
         let here = working_directory(env, payload.text("cwd"));
         let started = env.path("CLAUDE_PROJECT_DIR").filter(|dir| *dir != here);
-        let directory = look(context, &here, session.as_ref());
-        let (directory, project) = match started {
-            Some(dir) => {
-                let (here, start) = tokio::join!(directory, look(context, &dir, session.as_ref()));
-                (here, of_session(env, &start))
-            }
-            None => {
-                let here = directory.await;
-                let project = of_session(env, &here);
-                (here, project)
-            }
+        let start = async {
+            let dir = started.as_ref()?;
+            Some(look(context, dir, session.as_ref()).await)
         };
+        let (directory, start) = tokio::join!(look(context, &here, session.as_ref()), start);
+        let project = of_session(env, start.as_ref().unwrap_or(&directory));
         let process = process::agent(env, (agent == Agent::Claude).then_some("CLAUDE_PID"));
         Self {
             project,
