@@ -89,7 +89,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         }
         Command::Hooks(args) => hooks::run(args, &cli.location, &context()?),
         Command::Instructions(args) => instructions::run(args, &context()?),
-        Command::Mcp(args) => mcp::run(args, context()?),
+        Command::Mcp(args) => Box::pin(mcp::run(args, context()?)).await,
         Command::Ack(args) => Box::pin(ack::run(args, &context()?)).await,
         Command::Seen(args) => Box::pin(seen::run(args, &context()?)).await,
         Command::Why(args) => Box::pin(why::run(args, &context()?)).await,

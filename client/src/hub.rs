@@ -136,6 +136,11 @@ impl Hub {
         matches!(self.transport, Transport::Tcp(..))
     }
 
+    /// Whether this hub's address is on another machine. At the end of a tunnel it may be there all the same.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        matches!(&self.transport, Transport::Tcp(_, remote) if !remote.url.is_local())
+    }
+
     /// The URL at which this hub serves the dashboard and the API.
     pub(crate) async fn url(&self, patience: Duration) -> Result<String, Error> {
         if self.is_remote() {

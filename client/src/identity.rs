@@ -2,6 +2,7 @@
 //! hub's resources ([`crate::api`]), the connection and [`crate::system`].
 
 mod context;
+pub(crate) mod directory;
 pub(crate) mod project;
 pub(crate) mod sender;
 

@@ -157,7 +157,7 @@ fn first_path(
 impl HubUrl {
     /// Whether the URL leads to this machine. An agent that may run `hubctl wait` may add any flag, but cannot set
     /// variables.
-    fn is_local(&self) -> bool {
+    pub(crate) fn is_local(&self) -> bool {
         let host = self.authority.rsplit_once(':').map_or("", |(host, _)| host);
         let host = if host.is_empty() || self.authority.ends_with(']') {
             self.authority.as_str()

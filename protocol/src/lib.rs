@@ -1,7 +1,8 @@
 //! Wire types of the hub: the JSON that `hubd` and `hubctl` exchange.
 //!
-//! Types have the names of `openapi.yaml`. All of them are plain data without I/O or a clock, except [`git`] and
-//! [`process`]: both programs must resolve a directory to the same project, and know a process by the same start and boot.
+//! Types have the names of `openapi.yaml`. All of them are plain data without I/O or a clock, except [`git`],
+//! [`process`] and [`regular_file`]: both programs must resolve a directory to the same project, and know a process by the same
+//! start and boot.
 //! [`Quiet::apply`] reads the time zone database.
 
 mod agent;
@@ -23,6 +24,7 @@ mod priority;
 mod problem;
 pub mod process;
 mod question;
+pub mod regular_file;
 mod rule;
 mod session;
 mod span;

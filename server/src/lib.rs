@@ -14,6 +14,7 @@ pub mod http;
 pub mod hub;
 pub mod log;
 pub mod maintain;
+mod places;
 pub mod serve;
 mod tmux;
 pub mod waiters;

@@ -94,6 +94,16 @@ fn serve(
 ) {
     let mut reader = BufReader::new(connection);
     while let Some(asked) = read(&mut reader) {
+        // As a hub from before this request: the client asks git itself.
+        if asked.line.starts_with("GET /directory") {
+            if connection
+                .write_all(http("404 Not Found", "", "{}").as_bytes())
+                .is_err()
+            {
+                return;
+            }
+            continue;
+        }
         log.lock().expect("the log").push(asked.clone());
         if connection.write_all(answer(&asked).as_bytes()).is_err() {
             return;

@@ -20,7 +20,7 @@ fn a_squatter_on_the_port_gets_no_token_and_the_message_is_spooled() {
     let squatter = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", squatter.local_addr().unwrap());
     let call = place
-        .hubctl(format!("--url {url} notify --from ci secret"))
+        .hubctl(format!("--url {url} notify --from ci --project p secret"))
         .spawn();
     let mut asked = String::new();
     let (mut connection, _) = squatter.accept().unwrap();

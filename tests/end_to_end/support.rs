@@ -140,6 +140,8 @@ impl Place {
             .args(["--listen", "127.0.0.1:0", "--state-dir"])
             .arg(self.state())
             .args(self.settings.iter().flat_map(|it| ["--set", it]))
+            .env("HOME", self.path("."))
+            .env("GIT_CONFIG_SYSTEM", "/dev/null")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

@@ -157,7 +157,11 @@ async fn ask_the_hub(hub: &Hub, client: &Client) {
         "GET /readyz",
         "GET /metrics",
     ];
-    succeed(client, &["GET /dashboard", "GET /rules"]).await;
+    succeed(
+        client,
+        &["GET /dashboard", "GET /rules", "GET /directory?cwd=/"],
+    )
+    .await;
     call(client, "POST", "/rules/test", json!({}), 200).await;
     succeed(client, &health).await;
     succeed(client, &["GET /hello?nonce=0011223344556677", "GET /hub"]).await;

@@ -126,3 +126,65 @@ async fn a_directory_belongs_to_the_project_of_the_persons_git_configuration() {
         assert_eq!(said["project"], project);
     }
 }
+
+#[tokio::test]
+async fn a_directory_of_another_machine_is_not_taken_for_the_hubs_own() {
+    use std::os::unix::fs::MetadataExt;
+    let (hub, client) = memory_hub();
+    let top = std::fs::canonicalize(hub.scratch()).expect("a real path");
+    let app = top.join("app");
+    repository(
+        &app,
+        "[remote \"origin\"]\n\turl = git@example.org:shop/app.git\n",
+    );
+    let meta = std::fs::metadata(&app).expect("a directory");
+    let path = format!("/directory?cwd={}", encoded(app.to_str().expect("UTF-8")));
+    let own = format!("{path}&id={}-{}", meta.dev(), meta.ino());
+    let expected = json!({ "project": app, "source": "main_worktree", "main": true, "branch": "main",
+        "repository": "https://example.org/shop/app" });
+    assert_eq!(client.read(&own).await, expected);
+    let other = client.get(&format!("{path}&id=1-{}", meta.ino())).await;
+    assert_eq!(other.expect(422).code(), "invalid");
+}
+
+#[tokio::test]
+async fn a_directory_that_is_gone_keeps_the_project_of_the_session_that_ran_there() {
+    let (hub, client) = memory_hub();
+    let gone = hub.scratch().join("gone");
+    let start = json!({ "hook_event_name": "SessionStart", "cwd": gone });
+    client.hook("project=shop", "s1", start).await;
+    let gone = encoded(gone.to_str().expect("UTF-8"));
+    let expected = json!({ "project": "shop", "source": "session" });
+    for query in [
+        format!("cwd={gone}"),
+        "cwd=/elsewhere/too&session=s1".to_owned(),
+        "session=s1".to_owned(),
+    ] {
+        let found = client.read(&format!("/directory?{query}")).await;
+        assert_eq!(found, expected, "{query}");
+    }
+    let said = client.post(&format!("/notify?cwd={gone}")).body("x").await;
+    assert_eq!(said.expect(201).json()["project"], "shop");
+    let unknown = client.get("/directory?cwd=/elsewhere/too&session=s2").await;
+    assert_eq!(unknown.expect(422).code(), "invalid");
+}
+
+#[tokio::test]
+async fn a_project_that_git_cannot_tell_is_refused_with_the_reason() {
+    let (hub, client) = memory_hub();
+    let app = std::fs::canonicalize(hub.scratch()).expect("a real path");
+    let app = app.join("app");
+    for (config, reason) in [
+        ("[core\n", "git: bad config line 1"),
+        (
+            "[hub]\n\tproject = \"a\\tb\"\n",
+            "git config hub.project: invalid project",
+        ),
+    ] {
+        repository(&app, config);
+        let path = format!("/directory?cwd={}", encoded(app.to_str().expect("UTF-8")));
+        let refused = client.get(&path).await.expect(422);
+        let detail = refused.json()["detail"].to_string();
+        assert!(detail.contains(reason), "{detail}");
+    }
+}

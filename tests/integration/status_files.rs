@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use hub_harness::{DEADLINE, Hub};
@@ -227,7 +228,12 @@ async fn a_line_that_is_written_just_after_its_session_began_is_published_before
  {
     let (hub, _client) = memory_hub();
     let tree = hub.scratch().join("tree");
-    fs::create_dir_all(tree.join(".git")).unwrap();
+    let git = Command::new("git")
+        .arg("init")
+        .arg("-q")
+        .arg(&tree)
+        .status();
+    assert!(git.unwrap().success());
     fs::create_dir_all(tree.join(".hub/status")).unwrap();
     // A busy machine may be late, so one round in time is enough: sessions are checked every two seconds only.
     for round in 0..5 {

@@ -274,6 +274,14 @@ export interface Schemas {
         until?: Schemas["Timestamp"];
     };
     Alert: "needs_you" | "blocked" | "your_turn";
+    Directory: {
+        project: Schemas["Project"];
+        source: "configured" | "main_worktree" | "common_dir" | "session" | "default";
+        main?: boolean;
+        worktree?: string;
+        branch?: string;
+        repository?: string;
+    };
     Preferences: {
         quiet: null | Schemas["Quiet"];
         mutes: Schemas["Mute"][];

@@ -37,9 +37,9 @@ impl Filter {
     }
 
     /// Returns `path` with this filter in its query.
-    pub(crate) fn on(&self, path: Path, context: &Context) -> Result<Path, Error> {
+    pub(crate) async fn on(&self, path: Path, context: &Context) -> Result<Path, Error> {
         let project = match &self.project {
-            Some(project) if project.as_str() == "." => Some(context.project(None)?.value),
+            Some(project) if project.as_str() == "." => Some(context.project(None).await?.value),
             given => given.clone(),
         };
         Ok(path

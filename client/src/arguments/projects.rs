@@ -19,10 +19,10 @@ pub(crate) struct ProjectScope {
 
 impl ProjectScope {
     /// The project; `None` for all projects.
-    pub(crate) fn project(&self, context: &Context) -> Result<Option<ProjectName>, Error> {
+    pub(crate) async fn project(&self, context: &Context) -> Result<Option<ProjectName>, Error> {
         if self.all_projects {
             return Ok(None);
         }
-        Ok(Some(context.project(self.project.as_ref())?.value))
+        Ok(Some(context.project(self.project.as_ref()).await?.value))
     }
 }

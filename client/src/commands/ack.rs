@@ -39,7 +39,7 @@ pub(crate) struct AckArgs {
 
 pub(crate) async fn run(args: &AckArgs, context: &Context) -> Result<Exit, Error> {
     let given: Vec<InboxName> = args.inbox.iter().cloned().collect();
-    let project = context.project(args.project.as_ref())?.value;
+    let project = context.project(args.project.as_ref()).await?.value;
     let body = match &args.lease {
         Some(lease) => AckRequest {
             lease: Some(lease.clone()),

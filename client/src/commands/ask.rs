@@ -77,7 +77,7 @@ pub(crate) async fn run(args: &AskArgs, context: &Context) -> Result<Exit, Error
         demand_stdout()?;
     }
     let from = sender(context, args.from.as_ref()).await?;
-    let post = post(args, context, &from)?;
+    let post = post(args, context, &from).await?;
     let sent = match publish(context, &post).await? {
         Attempt::Sent(sent) => sent,
         Attempt::Unsent(unsent) => {
@@ -114,7 +114,7 @@ pub(crate) async fn run(args: &AskArgs, context: &Context) -> Result<Exit, Error
     }
 }
 
-fn post(args: &AskArgs, context: &Context, from: &Sourced<InboxName>) -> Result<Post, Error> {
+async fn post(args: &AskArgs, context: &Context, from: &Sourced<InboxName>) -> Result<Post, Error> {
     let kind = if args.approval {
         Kind::Approval
     } else {
@@ -126,7 +126,7 @@ fn post(args: &AskArgs, context: &Context, from: &Sourced<InboxName>) -> Result<
         from: Some(from.value.clone()),
         to: args.to.clone(),
         kind: Some(kind),
-        project: Some(context.project(args.project.as_ref())?.value),
+        project: Some(context.project(args.project.as_ref()).await?.value),
         data: args.data.clone(),
         parent: parent.map(|parent| parent.value),
         key: args.key.clone(),

@@ -67,7 +67,7 @@ async fn path(args: &ClearArgs, context: &Context) -> Result<Path, Error> {
     } else {
         Some(sender(context, args.from.as_ref()).await?.value)
     };
-    let project = context.project(args.project.as_ref())?.value;
+    let project = context.project(args.project.as_ref()).await?.value;
     Ok(path
         .with("project", project)
         .with("key", key)

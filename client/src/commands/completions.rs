@@ -86,7 +86,7 @@ pub fn completions(shell: Shell) -> String {
 
 /// The hub's answer about the sessions or the inboxes of this project.
 async fn list(context: &Context, path: &str) -> Result<String, Error> {
-    let path = Path::new(path).with("project", context.project(None)?.value);
+    let path = Path::new(path).with("project", context.project(None).await?.value);
     context.hub()?.text_within(&Request::get(path), SOON).await
 }
 

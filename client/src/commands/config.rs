@@ -89,7 +89,7 @@ async fn collect(context: &Context) -> Result<Vec<Setting>, Error> {
         Address::Url(_) => "url",
     };
     let from = sender(context, None).await?;
-    let project = context.project(None)?;
+    let project = context.project(None).await?;
     // If the hub does not answer, the session is left out, and the other settings are still shown.
     let session = session(context).await.ok();
     let read = session.as_ref().map(|session| {

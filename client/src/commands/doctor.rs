@@ -57,7 +57,7 @@ pub(crate) async fn run(args: &DoctorArgs, context: &Context) -> Result<Exit, Er
 }
 
 async fn check(args: &DoctorArgs, context: &Context) -> Result<Vec<Finding>, Error> {
-    let project = context.project(args.project.as_ref())?.value;
+    let project = context.project(args.project.as_ref()).await?.value;
     let (mut found, hub) = hub::check(context).await;
     found.extend(machine::check(context, hub.is_some()));
     let Some(hub) = hub else {

@@ -35,7 +35,7 @@ pub(crate) struct ExpectArgs {
 }
 
 pub(crate) async fn run(args: &ExpectArgs, context: &Context) -> Result<Exit, Error> {
-    let project = context.project(args.project.as_ref())?.value;
+    let project = context.project(args.project.as_ref()).await?.value;
     let caller = caller(context, args.caller.as_ref()).await?;
     let listener = NewListener {
         target: &args.name,

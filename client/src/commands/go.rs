@@ -35,7 +35,10 @@ pub(crate) async fn run(args: &GoArgs, context: &Context) -> Result<Exit, Error>
     let path = Path::new("/sessions")
         .segment(&args.target)
         .segment("go")
-        .with("project", context.project(args.project.as_ref())?.value);
+        .with(
+            "project",
+            context.project(args.project.as_ref()).await?.value,
+        );
     let answer = context
         .hub()?
         .text(&Request::new(Method::POST, path))

@@ -49,7 +49,7 @@ pub(crate) struct HistoryArgs {
 }
 
 pub(crate) async fn run(args: &HistoryArgs, context: &Context) -> Result<Exit, Error> {
-    let asked = path(args, context)?;
+    let asked = path(args, context).await?;
     let hub = context.hub()?;
     let (mut before, mut after) = (args.before, args.after);
     let mut left = args.limit;
@@ -76,11 +76,11 @@ pub(crate) async fn run(args: &HistoryArgs, context: &Context) -> Result<Exit, E
     Ok(Exit::DONE)
 }
 
-fn path(args: &HistoryArgs, context: &Context) -> Result<Path, Error> {
+async fn path(args: &HistoryArgs, context: &Context) -> Result<Path, Error> {
     let path = Path::new("/notifications")
         .maybe("status", args.status.as_ref())
         .maybe("q", args.search.as_ref());
-    args.filter.on(path, context)
+    args.filter.on(path, context).await
 }
 
 fn shown(args: &HistoryArgs, json: &str) -> String {

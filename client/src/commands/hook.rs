@@ -22,7 +22,7 @@ use self::budget::Budget;
 use self::object::ObjectText;
 pub(crate) use self::payload::Payload;
 use self::surroundings::Surroundings;
-pub(crate) use self::surroundings::{PANE_DELIVERY, allows_pane_delivery, project_repository};
+pub(crate) use self::surroundings::{PANE_DELIVERY, allows_pane_delivery, session_project};
 use super::hooks;
 use crate::arguments::agent;
 use crate::error::Error;
@@ -98,7 +98,7 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     if args.plugin && yields(&context, Some(&payload)) {
         return;
     }
-    let surroundings = Surroundings::of(&context.env, args.agent, &payload);
+    let surroundings = Surroundings::of(&context, args.agent, &payload).await;
     if payload.event() == "SessionStart" {
         env_file::extend(&context, &payload, &surroundings);
     }
@@ -123,7 +123,7 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
 pub(crate) fn yields(context: &Context, payload: Option<&Payload>) -> bool {
     let project = context.env.path("CLAUDE_PROJECT_DIR");
     let cwd = payload.and_then(|it| it.text("cwd"));
-    let workspace = project.unwrap_or_else(|| surroundings::directory(&context.env, cwd));
+    let workspace = project.unwrap_or_else(|| surroundings::working_directory(&context.env, cwd));
     hooks::are_in_settings(context, &workspace)
 }
 

@@ -25,8 +25,9 @@ mod status_line;
 mod tables;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use hub_protocol::git::Repository;
+use hub_protocol::git::{self, Repository};
 use hub_protocol::{Agent, InboxName};
 
 use self::caller::{invocation, program};
@@ -446,6 +447,7 @@ fn workspace(dir: Option<&Path>, context: &Context) -> PathBuf {
     if let Some(dir) = dir {
         return context.env.absolute(dir);
     }
-    let worktree = Repository::discover(&context.env.cwd).and_then(|found| found.worktree);
+    let worktree = Repository::of(&context.env.cwd, Instant::now() + git::PATIENCE)
+        .and_then(|found| found.worktree);
     worktree.unwrap_or_else(|| context.env.cwd.clone())
 }

@@ -28,7 +28,7 @@ pub(crate) struct InboxesArgs {
 }
 
 pub(crate) async fn run(args: &InboxesArgs, context: &Context) -> Result<Exit, Error> {
-    let project = args.scope.project(context)?;
+    let project = args.scope.project(context).await?;
     let answer = fetch(&context.hub()?, project.as_ref()).await?;
     if args.json {
         println(json_line(&answer))?;

@@ -53,7 +53,7 @@ pub(super) struct NewListener<'a> {
 }
 
 pub(crate) async fn run(args: &ListenArgs, context: &Context) -> Result<Exit, Error> {
-    let project = context.project(args.project.as_ref())?.value;
+    let project = context.project(args.project.as_ref()).await?.value;
     let caller = caller(context, args.caller.as_ref()).await?;
     let hub = context.hub()?;
     let mut exit = Exit::DONE;

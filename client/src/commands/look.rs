@@ -42,7 +42,7 @@ pub(crate) struct LookArgs {
 }
 
 pub(crate) async fn run(args: &LookArgs, context: &Context) -> Result<Exit, Error> {
-    let project = context.project(args.project.as_ref())?.value;
+    let project = context.project(args.project.as_ref()).await?.value;
     let hub = context.hub()?;
     let text = hub
         .text(&Request::get(path(&args.target, &project)))

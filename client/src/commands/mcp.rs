@@ -52,10 +52,10 @@ pub(crate) struct McpArgs {
     dialogs: bool,
 }
 
-pub(crate) fn run(args: &McpArgs, context: Context) -> Result<Exit, Error> {
+pub(crate) async fn run(args: &McpArgs, context: Context) -> Result<Exit, Error> {
     // It lives as long as this process.
     let proxy: &Proxy = Box::leak(Box::new(Proxy {
-        project: context.project(None)?.value,
+        project: context.project(None).await?.value,
         client: random_hex()?,
         context,
     }));

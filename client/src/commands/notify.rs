@@ -155,7 +155,7 @@ async fn listen(draft: &Draft, context: &Context) -> Result<(), Error> {
 
 async fn draft(args: &NotifyArgs, context: &Context, now: Timestamp) -> Result<Draft, Error> {
     let from = sender(context, args.from.as_ref()).await?;
-    let project = context.project(args.project.as_ref())?;
+    let project = context.project(args.project.as_ref()).await?;
     let parent = match &args.parent {
         Some(parent) => Some(Sourced::new(parent.clone(), "--parent")),
         None => context.env.parsed("HUB_PARENT")?,

@@ -38,7 +38,7 @@ pub(crate) struct PrimaryArgs {
 }
 
 pub(crate) async fn run(args: &PrimaryArgs, context: &Context) -> Result<Exit, Error> {
-    let project = context.project(args.project.as_ref())?.value;
+    let project = context.project(args.project.as_ref()).await?.value;
     let hub = context.hub()?;
     let found = if args.take {
         let path = Path::new("/sessions")

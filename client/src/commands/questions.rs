@@ -31,7 +31,7 @@ pub(crate) struct QuestionsArgs {
 }
 
 pub(crate) async fn run(args: &QuestionsArgs, context: &Context) -> Result<Exit, Error> {
-    let project = args.scope.project(context)?;
+    let project = args.scope.project(context).await?;
     let answer = context
         .hub()?
         .text(&request(project.as_ref(), args.all))

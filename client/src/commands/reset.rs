@@ -46,14 +46,14 @@ pub(crate) struct ResetArgs {
 }
 
 pub(crate) async fn run(args: &ResetArgs, context: &Context) -> Result<Exit, Error> {
-    let project = context.project(args.project.as_ref())?.value;
+    let project = context.project(args.project.as_ref()).await?.value;
     if !args.yes && !agreed(&project)? {
         return Ok(Exit::REFUSED);
     }
     let hub = context.hub()?;
     let known = sessions(&hub, Some(&project), true).await?;
     let dropped = empty(&hub, &project, args.history).await?;
-    let files = status_files(context, &project, &known);
+    let files = status_files(context, &project, &known).await;
     let spool = Spool::of(&context.settings);
     let keys = spooled(&spool, &project);
     for key in &keys {

@@ -86,7 +86,7 @@ struct Job {
 type FileContent = (Stamp, Vec<u8>);
 
 pub(crate) async fn run(args: &RunArgs, context: &Context) -> Result<Exit, Error> {
-    let job = Job::new(args, context)?;
+    let job = Job::new(args, context).await?;
     // From here on, signals are passed to the command.
     let mut signals = Signals::listen()?;
     let child = match Child::start(&args.command, &job) {
@@ -146,7 +146,7 @@ async fn report(
 }
 
 impl Job {
-    fn new(args: &RunArgs, context: &Context) -> Result<Self, Error> {
+    async fn new(args: &RunArgs, context: &Context) -> Result<Self, Error> {
         let session = match &args.session {
             Some(session) => session.clone(),
             None => named_by(Path::new(&args.command[0])),
@@ -156,7 +156,7 @@ impl Job {
             .ok();
         Ok(Self {
             name: args.name.clone().unwrap_or_else(|| session.to_string()),
-            project: context.project(args.project.as_ref())?.value,
+            project: context.project(args.project.as_ref()).await?.value,
             parent: context.env.parsed("HUB_PARENT")?.map(|parent| parent.value),
             pane_delivery: args.pane || allows_pane_delivery(&context.env),
             session,

@@ -38,7 +38,7 @@ pub(crate) struct SessionsArgs {
 }
 
 pub(crate) async fn run(args: &SessionsArgs, context: &Context) -> Result<Exit, Error> {
-    let project = args.scope.project(context)?;
+    let project = args.scope.project(context).await?;
     let answer = context
         .hub()?
         .text(&request(project.as_ref(), args.all))

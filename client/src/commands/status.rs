@@ -56,7 +56,7 @@ pub(crate) async fn run(args: &StatusArgs, context: &Context) -> Result<Exit, Er
     if args.line {
         return status_line::run(args.format, context).await;
     }
-    let project = context.project(args.project.as_ref())?.value;
+    let project = context.project(args.project.as_ref()).await?.value;
     let names = context.inboxes(&args.inbox).await?.value;
     let hub = context.hub()?;
     hub.text(&Request::get(Path::new("/healthz"))).await?;

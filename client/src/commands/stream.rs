@@ -41,7 +41,7 @@ pub(crate) struct StreamArgs {
 
 pub(crate) async fn run(args: &StreamArgs, context: &Context) -> Result<Exit, Error> {
     demand_stdout()?;
-    let mut reader = Reader::new(args, context)?;
+    let mut reader = Reader::new(args, context).await?;
     tokio::select! {
         ended = reader.run() => ended,
         // With --exec the commands write the output, so this process's stdout does not matter.

@@ -34,7 +34,7 @@ pub(crate) struct UnlistenArgs {
 }
 
 pub(crate) async fn run(args: &UnlistenArgs, context: &Context) -> Result<Exit, Error> {
-    let project = context.project(args.project.as_ref())?.value;
+    let project = context.project(args.project.as_ref()).await?.value;
     let caller = caller(context, args.caller.as_ref()).await?;
     let hub = context.hub()?;
     for target in &args.targets {

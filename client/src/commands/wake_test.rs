@@ -65,7 +65,7 @@ pub(crate) struct WakeTestArgs {
 }
 
 pub(crate) async fn run(args: &WakeTestArgs, context: &Context) -> Result<Exit, Error> {
-    let project = context.project(args.project.as_ref())?.value;
+    let project = context.project(args.project.as_ref()).await?.value;
     let own = sender::session(context).await?.map(|found| found.value);
     let named = args.session.clone().or(own).ok_or_else(|| {
         Error::Usage("this is not an agent's session: name the session to wake; `hubctl sessions` lists them".into())

@@ -84,7 +84,7 @@ pub(crate) async fn run(args: &WatchArgs, context: &Context) -> Result<Exit, Err
         args,
         context,
         session,
-        project: context.project(args.project.as_ref())?.value,
+        project: context.project(args.project.as_ref()).await?.value,
         path,
         files: BTreeMap::new(),
     };

@@ -46,7 +46,7 @@ struct Detail {
 }
 
 pub(crate) async fn run(args: &WhyArgs, context: &Context) -> Result<Exit, Error> {
-    let project = context.project(args.project.as_ref())?.value;
+    let project = context.project(args.project.as_ref()).await?.value;
     let path = Path::new("/why").segment(&args.target);
     show(path.with("project", project), args.json, context).await
 }

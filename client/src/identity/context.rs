@@ -30,11 +30,11 @@ impl Context {
     }
 
     /// The project that the command concerns.
-    pub(crate) fn project(
+    pub(crate) async fn project(
         &self,
         given: Option<&ProjectName>,
     ) -> Result<Sourced<ProjectName>, Error> {
-        crate::identity::project::project(&self.env, given)
+        crate::identity::project::project(self, given).await
     }
 
     /// The inboxes to read. Only if none are given is this process's session looked up.

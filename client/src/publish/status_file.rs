@@ -3,9 +3,11 @@
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::Context as _;
-use hub_protocol::git::{Repository, text};
+use hub_protocol::git::{self, Repository};
+use hub_protocol::regular_file::text;
 use hub_protocol::{InboxName, Kind, Post, StatusLine};
 use rustix::fs::OFlags;
 
@@ -26,7 +28,7 @@ pub(crate) fn prepare(
     cwd: &Path,
     session: &InboxName,
 ) -> anyhow::Result<PathBuf> {
-    if let Some(repository) = Repository::discover(cwd)
+    if let Some(repository) = Repository::of(cwd, Instant::now() + git::PATIENCE)
         && let Some(top) = &repository.worktree
     {
         // Others may write files in a worktree too, so a link in it may lead anywhere.

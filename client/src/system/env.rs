@@ -65,6 +65,15 @@ impl Env {
             .retain(|name, _| !names.iter().any(|it| name == it));
     }
 
+    /// The working directory; one that is gone as the shell names it.
+    pub(crate) fn here(&self) -> PathBuf {
+        if self.cwd.as_os_str().is_empty() {
+            self.path("PWD").unwrap_or_default()
+        } else {
+            self.cwd.clone()
+        }
+    }
+
     /// Returns `path` as an absolute path, resolved from the working directory.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         self.cwd.join(path)

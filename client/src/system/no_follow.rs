@@ -152,7 +152,7 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
         let dir = Dir::open(place.path()).unwrap();
-        assert!(hub_protocol::git::read(&pipe).is_err());
+        assert!(hub_protocol::regular_file::read(&pipe).is_err());
         assert!(dir.write(Path::new("pipe"), "x").is_err());
         assert!(dir.file(Path::new("pipe"), OFlags::RDONLY, 0).is_err());
     }

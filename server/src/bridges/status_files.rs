@@ -25,7 +25,6 @@ use super::dir_watcher::DirWatcher;
 use crate::hub::Hub;
 
 mod file_state;
-mod git_index;
 mod publisher;
 mod scanner;
 mod worktrees;

@@ -59,7 +59,7 @@ fn is_local(method: &Method, path: &str) -> bool {
     let notification = path.strip_prefix("/notifications");
     match path {
         "/" | "/service-worker.js" | "/healthz" | "/readyz" | "/metrics" | "/openapi.yaml"
-        | "/hello" | "/hub" | "/events" | "/markdown" | "/cluster/handover" => true,
+        | "/hello" | "/hub" | "/events" | "/directory" | "/markdown" | "/cluster/handover" => true,
         _ if path.starts_with("/assets/") || path.starts_with("/login") => true,
         _ if notification.is_some() => {
             reads && !notification.is_some_and(|rest| rest.ends_with("/trace"))

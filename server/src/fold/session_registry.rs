@@ -69,6 +69,19 @@ impl State {
         known.unwrap_or((project, name))
     }
 
+    /// Returns the project of the agent's session with this id, or else of the session that was last heard in `cwd`.
+    pub fn last_project(&self, id: Option<&InboxName>, cwd: Option<&str>) -> Option<ProjectName> {
+        let by_id = id.and_then(|id| self.sessions.with_id(id));
+        let there = self.sessions.iter(None).filter(|(_, _, session)| {
+            let info = session.info();
+            cwd.is_some() && info.and_then(|it| it.cwd.as_deref()) == cwd
+        });
+        let last = there.max_by_key(|(_, _, session)| session.touched);
+        by_id
+            .map(|(project, _)| project)
+            .or_else(|| last.map(|(project, _, _)| project.clone()))
+    }
+
     /// Finds a session by id, alias, short name, or a unique prefix of one of these.
     pub fn find_session(
         &self,

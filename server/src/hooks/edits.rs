@@ -5,7 +5,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
-use hub_protocol::git::Repository;
+use hub_protocol::git;
 use hub_protocol::{InboxName, Kind, ProjectName, Timestamp};
 
 use crate::core::command::{Command, IdempotencyKey};
@@ -13,6 +13,7 @@ use crate::core::notification::Draft;
 use crate::core::rejected::Rejected;
 use crate::fold::{SessionKey, State};
 use crate::hub::Hub;
+use crate::places;
 use crate::waiters::{Edit, EditedFile, Life, Waiters};
 
 /// An alert is of no use on the next day.
@@ -55,11 +56,12 @@ fn locate(path: &Path) -> Option<(EditedFile, PathBuf)> {
     let name = path.file_name()?;
     let dir = path.parent().filter(|dir| dir.is_absolute())?;
     let dir = std::fs::canonicalize(dir).ok()?;
-    let found = Repository::discover(&dir)?;
-    let worktree = std::fs::canonicalize(found.worktree?).ok()?;
+    let answers = places::answers(&dir, Instant::now() + git::PATIENCE).ok()?;
+    let found = answers.repository.as_ref()?;
+    let worktree = found.worktree.clone()?;
     let path = dir.strip_prefix(&worktree).ok()?.join(name);
     let file = EditedFile {
-        repository: found.common_dir,
+        repository: found.common_dir.clone(),
         path,
     };
     let is_sound = file.path.components().all(is_plain);

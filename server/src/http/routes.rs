@@ -18,6 +18,7 @@ use crate::hub::Hub;
 mod about;
 mod assets;
 mod dashboard;
+mod directory;
 mod events;
 mod go;
 mod hello;
@@ -104,6 +105,7 @@ fn routes_of_the_hub() -> Router<Hub> {
         .route("/notify", post(notify::notify))
         .route("/wait", get(wait::wait).head(wait::head))
         .route("/events", get(events::events))
+        .route("/directory", get(directory::get))
         .route("/inboxes", get(inboxes::list))
         .route("/inboxes/{inbox}", delete(inboxes::close))
         .route("/inboxes/{inbox}/ack", post(inboxes::ack))

@@ -4,10 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
-use hub_protocol::InboxName;
-
 use super::payload::Payload;
-use super::surroundings::{Surroundings, directory};
+use super::surroundings::{Surroundings, working_directory};
 use crate::identity::Context;
 use crate::identity::sender;
 use crate::publish::status_file;
@@ -63,15 +61,14 @@ fn variables(
 ) -> Vec<(&'static str, String)> {
     let mut all = vec![("HUB_PROJECT", surroundings.project.to_string())];
     let given = sender::given_session(&context.env).ok().flatten();
-    let own = || payload.text("session_id")?.parse::<InboxName>().ok();
-    if let Some(session) = given.map(|it| it.value).or_else(own) {
+    if let Some(session) = given.map(|it| it.value).or_else(|| payload.session()) {
         all.push(("HUB_SESSION", session.to_string()));
         // By the mark, an agent that a command of this session starts recognises that it is another session.
         let agent = context.env.var("CLAUDE_PID").and_then(|it| it.to_str());
         all.extend(agent.map(|pid| (sender::SESSION_AGENT, sender::mark(pid, &session))));
         let file = status_file::prepare(
             context,
-            &directory(&context.env, payload.text("cwd")),
+            &working_directory(&context.env, payload.text("cwd")),
             &session,
         )
         .ok();

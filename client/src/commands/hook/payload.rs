@@ -1,6 +1,6 @@
 //! The JSON of a hook, shortened for sending.
 
-use hub_protocol::for_model;
+use hub_protocol::{InboxName, for_model};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -73,6 +73,13 @@ impl Payload {
     /// The string `name`, if there is one.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.fields.get(name)?.as_str()
+    }
+
+    /// The agent's id of the session, by any agent's name for it.
+    pub(super) fn session(&self) -> Option<InboxName> {
+        let names = ["session_id", "sessionId", "thread-id", "conversation_id"];
+        let id = names.iter().find_map(|name| self.text(name))?;
+        id.parse().ok()
     }
 
     /// The event's name; empty if there is none.

@@ -1,8 +1,9 @@
 //! The facts about a hook's session that the hub cannot see: its repository, its process, its terminal.
 
 use std::path::{Path as FilePath, PathBuf};
+use std::time::Duration;
 
-use hub_protocol::git::Repository;
+use hub_protocol::git::Directory;
 use hub_protocol::{Agent, InboxName, Process, ProjectName};
 
 use super::HookArgs;
@@ -10,10 +11,15 @@ use super::headless::is_single_shot;
 use super::payload::Payload;
 use super::view::is_watched;
 use crate::hub::Path;
-use crate::identity::project::project_at_once;
+use crate::identity::Context;
+use crate::identity::directory::{self, NoProject};
+use crate::identity::project::of_session;
 use crate::identity::sender::{given_session, is_given_to};
 use crate::system::env::Env;
 use crate::system::process;
+
+/// How long the hub and git may take, each: a hook has a second in all.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The variable by which a session allows the hub to paste into its tmux pane, if it is `1`.
 pub(crate) const PANE_DELIVERY: &str = "HUB_PANE_DELIVERY";
@@ -23,8 +29,8 @@ pub(crate) const PANE_DELIVERY: &str = "HUB_PANE_DELIVERY";
 pub(super) struct Surroundings {
     /// The project, by the rules of every command.
     pub(super) project: ProjectName,
-    /// The repository of the session's working directory.
-    repository: Option<Repository>,
+    /// The session's working directory.
+    directory: Directory,
     process: Option<Process>,
     /// Whether the session is headless: it answers one prompt and ends.
     headless: bool,
@@ -32,17 +38,21 @@ pub(super) struct Surroundings {
 
 impl Surroundings {
     /// Collects the surroundings of the hook with this `payload`.
-    pub(super) fn of(env: &Env, agent: Agent, payload: &Payload) -> Self {
-        let here = directory(env, payload.text("cwd"));
-        let repository = Repository::discover(&here);
-        let project = match env.path("CLAUDE_PROJECT_DIR").filter(|dir| *dir != here) {
-            Some(dir) => project_at_once(env, Repository::discover(&dir).as_ref()),
-            None => project_at_once(env, repository.as_ref()),
+    pub(super) async fn of(context: &Context, agent: Agent, payload: &Payload) -> Self {
+        let env = &context.env;
+        let session = payload.session();
+        let here = working_directory(env, payload.text("cwd"));
+        let started = env.path("CLAUDE_PROJECT_DIR").filter(|dir| *dir != here);
+        let start = async {
+            let dir = started.as_ref()?;
+            Some(look(context, dir, session.as_ref()).await)
         };
+        let (directory, start) = tokio::join!(look(context, &here, session.as_ref()), start);
+        let project = of_session(env, start.as_ref().unwrap_or(&directory));
         let process = process::agent(env, (agent == Agent::Claude).then_some("CLAUDE_PID"));
         Self {
-            project: project.value,
-            repository,
+            project,
+            directory,
             headless: is_single_shot(env, agent, process.as_ref()),
             process,
         }
@@ -50,19 +60,11 @@ impl Surroundings {
 
     /// A short name for the session: the linked worktree's, or the branch's.
     fn name(&self) -> Option<InboxName> {
-        let repository = self.repository.as_ref()?;
-        let name = match repository.linked_worktree() {
+        let name = match &self.directory.worktree {
             Some(name) => name.to_owned(),
-            None => repository.branch()?.replace('/', "-"),
+            None => self.directory.branch.as_ref()?.replace('/', "-"),
         };
         name.parse().ok()
-    }
-
-    /// Whether the session is in the main worktree; `None` outside of one.
-    fn is_main(&self) -> Option<bool> {
-        let repository = self.repository.as_ref()?;
-        repository.worktree.as_ref()?;
-        Some(repository.linked_worktree().is_none())
     }
 
     /// The path of the request, with the surroundings in its query. `stops` says that the session's turn is over.
@@ -70,7 +72,7 @@ impl Surroundings {
         let var = |name: &str| env.var(name).and_then(|value| value.to_str());
         let name_of = |name: &str| var(name)?.parse::<InboxName>().ok();
         let agent = self.process.as_ref();
-        let repository = self.repository.as_ref();
+        let directory = &self.directory;
         let given = given_session(env).ok().flatten();
         let given = given.filter(|_| is_given_to(env, agent));
         // The terminal of a headless session shows the program that started it, so it is not checked.
@@ -82,13 +84,13 @@ impl Surroundings {
             .maybe("parent", name_of("HUB_PARENT"))
             .maybe("role", var("HUB_ROLE"))
             .maybe("name", self.name())
-            .maybe("main", self.is_main())
+            .maybe("main", directory.main)
             .with("host", process::host())
             .maybe("pid", agent.map(|process| process.pid))
             .maybe("started", agent.and_then(|process| process.started))
             .maybe("boot_id", agent.and_then(|it| it.boot_id.as_ref()))
-            .maybe("branch", repository.and_then(Repository::branch))
-            .maybe("repository", repository.and_then(Repository::web_address))
+            .maybe("branch", directory.branch.as_ref())
+            .maybe("repository", directory.repository.as_ref())
             .maybe("pane", var("TMUX_PANE"))
             .maybe("pane_delivery", allows_pane_delivery(env).then_some(true))
             .with("headless", self.headless)
@@ -103,29 +105,51 @@ pub(crate) fn allows_pane_delivery(env: &Env) -> bool {
     env.var(PANE_DELIVERY).is_some_and(|it| it == "1")
 }
 
-/// The repository that gives a session its project. That is the one in which the agent was started, if the agent tells,
-/// so that the project stays the same when the session changes its directory.
-pub(crate) fn project_repository(env: &Env, cwd: Option<&str>) -> Option<Repository> {
-    match env.path("CLAUDE_PROJECT_DIR") {
-        Some(dir) => Repository::discover(&dir),
-        None => Repository::discover(&directory(env, cwd)),
+/// The project of an agent's session. It is that of the directory in which the agent was started, if the agent tells, so
+/// that the project stays the same when the session changes its directory.
+pub(crate) async fn session_project(
+    context: &Context,
+    cwd: Option<&str>,
+    session: &InboxName,
+) -> ProjectName {
+    let env = &context.env;
+    let started = env.path("CLAUDE_PROJECT_DIR");
+    let dir = started.unwrap_or_else(|| working_directory(env, cwd));
+    of_session(env, &look(context, &dir, Some(session)).await)
+}
+
+/// What git says about `dir`. If nobody can tell, the hub still knows the session by its id.
+async fn look(context: &Context, dir: &FilePath, session: Option<&InboxName>) -> Directory {
+    match directory::directory(context, dir, session, PATIENCE).await {
+        Ok(directory) | Err(NoProject::Misnamed(_, directory)) => directory,
+        Err(NoProject::Silent(_) | NoProject::Gone) => Directory::default(),
     }
 }
 
 /// The session's working directory: from the payload, or else this process's.
-pub(super) fn directory(env: &Env, cwd: Option<&str>) -> PathBuf {
+pub(super) fn working_directory(env: &Env, cwd: Option<&str>) -> PathBuf {
     match cwd.map(FilePath::new).filter(|cwd| cwd.is_absolute()) {
         Some(cwd) => cwd.to_owned(),
-        None => env.cwd.clone(),
+        None => env.here(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::{HubLocation, Settings};
+    use crate::system::runtime::block_on;
+    use std::pin::pin;
 
     fn query(vars: &[(&str, &str)], rewake: bool) -> String {
-        let env = Env::of(FilePath::new("/"), vars);
+        let place = tempfile::tempdir().unwrap();
+        let state = place.path().to_str().unwrap();
+        let env = Env::of(
+            FilePath::new("/"),
+            &[vars, &[("HUB_STATE_DIR", state)]].concat(),
+        );
+        let settings = Settings::resolve(&HubLocation::default(), &env).unwrap();
+        let context = Context { env, settings };
         let payload = Payload::parse(b"{\"cwd\":\"/\"}", None).unwrap();
         let args = HookArgs {
             agent: Agent::Claude,
@@ -134,8 +158,12 @@ mod tests {
             rewake,
             plugin: false,
         };
-        let surroundings = Surroundings::of(&env, Agent::Claude, &payload);
-        surroundings.path(&env, &args, false).query().to_owned()
+        let surroundings = Surroundings::of(&context, Agent::Claude, &payload);
+        let surroundings = block_on(pin!(surroundings)).unwrap();
+        surroundings
+            .path(&context.env, &args, false)
+            .query()
+            .to_owned()
     }
 
     #[test]

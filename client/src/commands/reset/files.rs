@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Instant;
 
-use hub_protocol::git::{Home, Repository, read};
+use hub_protocol::git::{self, Answers, Home, Repository};
 use hub_protocol::{ProjectName, Session, SpoolKey, Spooled};
 use serde_json::Value;
 
@@ -65,7 +65,7 @@ impl FoundFile {
 
 /// The status files of `project`: those of its sessions in the state directory, and those in its worktrees if this
 /// command runs in one of them.
-pub(super) fn status_files(
+pub(super) async fn status_files(
     context: &Context,
     project: &ProjectName,
     sessions: &[Session],
@@ -84,9 +84,9 @@ pub(super) fn status_files(
         let names = names.into_iter().map(OsString::from).collect();
         found.extend(in_directory(dir, &state, names));
     }
-    let is_here = context.project(None).is_ok_and(|own| own.value == *project);
-    if let Some(repository) = Repository::discover(&context.env.cwd).filter(|_| is_here) {
-        for worktree in worktrees(&repository) {
+    let own = context.project(None).await;
+    if own.is_ok_and(|own| own.value == *project) {
+        for worktree in worktrees(&context.env.cwd) {
             let opened = Dir::open(&worktree).and_then(|top| top.walk(Path::new(IN_WORKTREE)));
             if let Ok((names, dir)) = opened.and_then(|dir| Ok((dir.files()?, dir))) {
                 found.extend(in_directory(dir, &worktree.join(IN_WORKTREE), names));
@@ -107,23 +107,24 @@ fn in_directory(dir: Dir, path: &Path, names: Vec<OsString>) -> impl Iterator<It
     files.filter(|it| it.dir.is_file(Path::new(&it.name)))
 }
 
-/// The main worktree and the linked ones, as described in gitrepository-layout(5).
-fn worktrees(repository: &Repository) -> BTreeSet<PathBuf> {
+/// All worktrees of the repository of `dir`. A repository could name any directory as its worktree, so each must name the
+/// repository too.
+fn worktrees(dir: &Path) -> BTreeSet<PathBuf> {
+    let until = Instant::now() + git::PATIENCE;
+    let Ok(answers) = Answers::about(dir, until) else {
+        return BTreeSet::new();
+    };
+    let Some(repository) = &answers.repository else {
+        return BTreeSet::new();
+    };
     let mut found = BTreeSet::new();
-    if let Home::MainWorktree(main) = repository.home() {
-        found.insert(main);
+    if let Some(Home::MainWorktree(main)) = answers.home() {
+        found.insert(main.clone());
     }
-    let linked = fs::read_dir(repository.common_dir.join("worktrees"));
-    for entry in linked.into_iter().flatten().flatten() {
-        let Ok(git_file) = read(&entry.path().join("gitdir")) else {
-            continue;
-        };
-        // Accept a linked worktree only if it names this repository too; otherwise a repository could name any
-        // directory.
-        let top = Path::new(git_file.trim()).parent();
-        let linked = top.and_then(Repository::discover);
-        let linked = linked.filter(|it| it.common_dir == repository.common_dir);
-        found.extend(linked.and_then(|it| it.worktree));
+    for top in repository.listed_worktrees(until) {
+        let other = Repository::of(&top, Instant::now() + git::PATIENCE);
+        let own = other.filter(|it| it.common_dir == repository.common_dir);
+        found.extend(own.and_then(|it| it.worktree));
     }
     found
 }

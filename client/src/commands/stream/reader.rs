@@ -35,11 +35,11 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Returns a reader for `args`.
-    pub(super) fn new(args: &'a StreamArgs, context: &Context) -> Result<Self, Error> {
+    pub(super) async fn new(args: &'a StreamArgs, context: &Context) -> Result<Self, Error> {
         let path = Path::new("/events").list("kinds", &args.kinds);
         Ok(Self {
             args,
-            path: args.filter.on(path, context)?,
+            path: args.filter.on(path, context).await?,
             hub: context.hub()?,
             since: args.since.clone(),
             last: None,

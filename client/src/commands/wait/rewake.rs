@@ -11,13 +11,12 @@ use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
 use super::waiter::{GRACE, INSTANT, LONGEST_POLL, framed};
 use crate::api::holder;
-use crate::commands::hook::{Payload, is_headless, project_repository, read_stdin, yields};
+use crate::commands::hook::{Payload, is_headless, read_stdin, session_project, yields};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::identity::Context;
-use crate::identity::project::project_at_once;
 use crate::system::parent;
 
 /// Less than the hook's own timeout of a day, so that this process ends before the agent ends it.
@@ -42,7 +41,7 @@ pub(super) async fn run(context: &Context, of_plugin: bool) -> Exit {
         eprintln!("They follow.");
         return Exit::REWAKE;
     }
-    let Some(rewake) = Rewake::new(context, payload.as_ref()) else {
+    let Some(rewake) = Rewake::new(context, payload.as_ref()).await else {
         return Exit::DONE;
     };
     tokio::select! {
@@ -60,7 +59,7 @@ struct Rewake<'a> {
 }
 
 impl<'a> Rewake<'a> {
-    fn new(context: &'a Context, payload: Option<&Payload>) -> Option<Self> {
+    async fn new(context: &'a Context, payload: Option<&Payload>) -> Option<Self> {
         let text = |name: &str| payload?.text(name);
         let given = text("session_id").and_then(|id| id.parse().ok());
         let session = given.or_else(|| {
@@ -70,9 +69,8 @@ impl<'a> Rewake<'a> {
                     .value,
             )
         })?;
-        let repository = project_repository(&context.env, text("cwd"));
         Some(Self {
-            project: project_at_once(&context.env, repository.as_ref()).value,
+            project: session_project(context, text("cwd"), &session).await,
             name: format!("rewake:{}", waiter_name(Some(&session))),
             session,
             context,

@@ -84,7 +84,7 @@ impl Waiter {
         let session = session.map(|found| found.value);
         Ok(Self {
             hub: context.hub()?,
-            project: context.project(args.project.as_ref())?.value,
+            project: context.project(args.project.as_ref()).await?.value,
             own: session.as_ref().is_some_and(|own| inboxes == [own.clone()]),
             inboxes,
             name: waiter_name(session.as_ref()),

@@ -1,9 +1,11 @@
 //! The sender of a command that runs outside any agent.
 
 use std::path::Path;
+use std::time::Instant;
 
 use hub_protocol::InboxName;
-use hub_protocol::git::Repository;
+use hub_protocol::git::{self, Repository};
+use hub_protocol::regular_file;
 
 use crate::system::env::{Env, Sourced};
 use crate::system::process;
@@ -35,21 +37,26 @@ pub(crate) fn agent(env: &Env) -> Option<Sourced<InboxName>> {
 /// The agent `ID` of the worktree `.ittybitty/agents/ID/repo`, or the `id` in the `meta.json` beside the worktree. A
 /// clone cannot contain such a directory, because git stores no repository inside another.
 fn agent_of(env: &Env) -> Option<InboxName> {
-    let worktree = Repository::discover(&env.cwd)?.worktree?;
-    let dir = worktree.parent()?;
-    let ends = |path: &Path, name: &str| path.file_name().is_some_and(|it| it == name);
-    let agents = dir.parent()?;
-    if !(ends(&worktree, "repo") && ends(agents, "agents") && ends(agents.parent()?, ".ittybitty"))
-    {
+    let dir = env.cwd.ancestors().find(|dir| is_agents(dir).is_some())?;
+    // Git is asked last, because nearly no directory looks like this.
+    let worktree = Repository::of(&env.cwd, Instant::now() + git::PATIENCE)?.worktree?;
+    if worktree != dir.join("repo").canonicalize().ok()? {
         return None;
     }
-    let meta = hub_protocol::git::read(&dir.join("meta.json")).ok()?;
+    let meta = regular_file::read(&dir.join("meta.json")).ok()?;
     let meta: serde_json::Value = serde_json::from_str(&meta).unwrap_or_default();
     let id = match meta["id"].as_str().unwrap_or_default() {
         "" => dir.file_name()?.to_str()?,
         id => id,
     };
     id.parse().ok().filter(|id: &InboxName| !id.is_reserved())
+}
+
+/// `Some` if `dir` is called `.ittybitty/agents/ID`.
+fn is_agents(dir: &Path) -> Option<()> {
+    let agents = dir.parent()?;
+    let is_one = agents.file_name()? == "agents" && agents.parent()?.file_name()? == ".ittybitty";
+    is_one.then_some(())
 }
 
 fn login(env: &Env) -> Option<InboxName> {

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
+use hub_protocol::git::{self, Tracking};
 use hub_protocol::{InboxName, InvalidName, StatusLine, Timestamp};
 
 use super::file_state::{CLOCK_RESOLUTION_MS, FileState, SessionFacts};
-use super::git_index::{GitStatus, git_status};
 use super::publisher::StatusPublisher;
 use super::worktrees::Worktrees;
-use super::{DEBOUNCE, RETRY, SCAN_INTERVAL};
+use super::{BELOW_WORKTREE, DEBOUNCE, RETRY, SCAN_INTERVAL};
 use crate::bridges::Verdict;
 use crate::bridges::dir_watcher::{DirWatcher, WatchError};
 use crate::bridges::untrusted_dir::{DirError, FileVersion, UntrustedDir};
@@ -272,10 +272,11 @@ impl StatusFile<'_> {
         if earliest > Some(self.version.modified_at()) {
             return FileOrigin::Foreign("it is older than the session".into());
         }
-        match git_status(top, self.session.as_str()) {
-            Ok(GitStatus::Untracked) => FileOrigin::Session,
-            Ok(GitStatus::Busy) => FileOrigin::Unknown,
-            Ok(GitStatus::Tracked) => {
+        let file = format!("{}/{}", BELOW_WORKTREE.join("/"), self.session);
+        match git::tracking(top, &file, Instant::now() + git::PATIENCE) {
+            Ok(Tracking::Untracked) => FileOrigin::Session,
+            Ok(Tracking::Busy) => FileOrigin::Unknown,
+            Ok(Tracking::Tracked) => {
                 FileOrigin::Foreign("git tracks it, so it came with the repository".into())
             }
             Err(error) => {

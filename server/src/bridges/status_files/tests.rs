@@ -28,7 +28,7 @@ impl TestBridge {
 
     fn with(find: FindWorktree) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        fs::create_dir_all(dir.path().join("tree/.git")).unwrap();
+        git(dir.path(), &["init", "-q", "tree"]);
         fs::create_dir_all(dir.path().join("tree/src")).unwrap();
         fs::create_dir_all(dir.path().join("state/status")).unwrap();
         let hub = crate::hub::tests::memory_hub();
@@ -213,7 +213,7 @@ async fn messages(bridge: TestBridge, tree: &Path) -> Vec<String> {
 async fn outside_of_a_worktree_nothing_is_watched() {
     let bridge = TestBridge::new();
     let tree = bridge.dir.path().join("tree");
-    fs::remove_dir(tree.join(".git")).unwrap();
+    fs::remove_dir_all(tree.join(".git")).unwrap();
     register(&bridge.hub, "w1", &tree).await;
     write(&status_file(&tree, "w1"), "completed one\n");
     assert_eq!(messages(bridge, &tree).await, ["a"]);
@@ -224,7 +224,7 @@ async fn in_a_worktree_only_its_own_live_sessions_count_and_no_reserved_name() {
     let bridge = TestBridge::new();
     let dir = bridge.dir.path().canonicalize().unwrap();
     let tree = dir.join("tree");
-    fs::create_dir_all(dir.join("other/.git")).unwrap();
+    git(&dir, &["init", "-q", "other"]);
     register(&bridge.hub, "elsewhere", &dir.join("other")).await;
     for session in ["over", "w1", "person"] {
         register(&bridge.hub, session, &tree).await;
@@ -266,8 +266,6 @@ async fn a_line_older_than_its_registration_counts_once_the_session_is_known() {
 async fn a_file_older_than_its_session_or_tracked_by_git_does_not_count() {
     let bridge = TestBridge::new();
     let tree = bridge.dir.path().join("tree");
-    fs::remove_dir(tree.join(".git")).unwrap();
-    git(&tree, &["init", "-q"]);
     let file = |name: &str| status_file(&tree, name);
     write(&file("old"), "completed old\n");
     let hour_ago = std::time::SystemTime::now() - Duration::from_secs(3600);

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use hub_protocol::git;
 use tokio::sync::{Notify, watch};
 
 use super::{BELOW_WORKTREE, SCAN_INTERVAL};
 use crate::bridges::dir_watcher::DirWatcher;
+use crate::places;
 
 /// Limit of known directories, because each may have a thread.
 const MAX_DIRECTORIES: usize = 1_000;
@@ -219,9 +221,8 @@ impl Worktrees {
 
 /// The real path of the top of the worktree that contains `dir`.
 pub(super) fn worktree_of(dir: &Path) -> Option<PathBuf> {
-    let dir = std::fs::canonicalize(dir).ok()?;
-    let top = dir.ancestors().find(|above| above.join(".git").exists())?;
-    Some(top.to_owned())
+    let answers = places::answers(dir, Instant::now() + git::PATIENCE).ok()?;
+    answers.repository.as_ref()?.worktree.clone()
 }
 
 #[cfg(test)]

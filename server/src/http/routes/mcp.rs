@@ -38,7 +38,10 @@ const MAX_CLIENT: usize = 64;
 
 /// The state of the route.
 #[derive(Clone)]
-pub(super) struct McpState(Arc<StreamableHttpService<McpServer, NeverSessionManager>>);
+pub(super) struct McpState(
+    Hub,
+    Arc<StreamableHttpService<McpServer, NeverSessionManager>>,
+);
 
 impl McpState {
     /// The MCP server of `hub`. The guard has checked Host and Origin before a request gets here.
@@ -54,7 +57,7 @@ impl McpState {
             Arc::new(NeverSessionManager::default()),
             config,
         );
-        Self(Arc::new(service))
+        Self(hub.clone(), Arc::new(service))
     }
 }
 
@@ -82,7 +85,7 @@ struct McpCaller {
 }
 
 impl McpCaller {
-    async fn of(params: McpParams) -> Result<Self, ApiError> {
+    async fn of(hub: &Hub, params: McpParams) -> Result<Self, ApiError> {
         let names = [params.session.as_ref(), params.from.as_ref()];
         if let Some(name) = names.into_iter().flatten().find(|it| it.is_reserved()) {
             let detail = format!("'{name}' is reserved: a client has a name of its own");
@@ -95,7 +98,7 @@ impl McpCaller {
         }
         let project = match (params.project, params.cwd) {
             (Some(project), _) => project,
-            (None, Some(cwd)) => directory::project(&cwd).await?,
+            (None, Some(cwd)) => directory::project(hub, cwd).await?,
             (None, None) => ProjectName::default(),
         };
         Ok(Self {
@@ -133,11 +136,11 @@ fn fill(headers: &mut HeaderMap, message: &Value) {
 
 /// Answers one message of an MCP client.
 pub(super) async fn mcp(
-    State(McpState(service)): State<McpState>,
+    State(McpState(hub, service)): State<McpState>,
     Params(params): Params<McpParams>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let caller = McpCaller::of(params).await?;
+    let caller = McpCaller::of(&hub, params).await?;
     let (mut parts, body) = request.into_parts();
     let mut request = Request::new(body);
     request.headers_mut().clone_from(&parts.headers);

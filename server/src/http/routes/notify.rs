@@ -65,7 +65,7 @@ pub(super) async fn notify(
         posts.iter_mut().for_each(draft::without_person);
     }
     if let Some(cwd) = cwd {
-        let project = directory::project(&cwd).await?;
+        let project = directory::project(&hub, cwd).await?;
         let unplaced = |post: &&mut Post| post.project.is_none() && post.reply_to.is_none();
         for post in posts.iter_mut().filter(unplaced) {
             post.project = Some(project.clone());
