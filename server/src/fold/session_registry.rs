@@ -158,7 +158,7 @@ impl State {
         info.name = match (known.and_then(Session::name), title) {
             (Some(_), None) => None,
             (_, title) => {
-                Some(self.free_name(project, key, preferred_name(key, known, &info, title)))
+                Some(self.free_name(project, key, &preferred_name(key, known, &info, title)))
             }
         };
         let blank = SessionInfo::default();
@@ -193,9 +193,9 @@ impl State {
 
     /// Returns the name `base`, or one with a number, that no other session of the project has. An ended session gives its name
     /// up.
-    fn free_name(&self, project: &ProjectName, key: &InboxName, base: String) -> String {
+    fn free_name(&self, project: &ProjectName, key: &InboxName, base: &str) -> String {
         let numbered = (2..).map(|n| format!("{base}-{n}"));
-        let mut names = std::iter::once(base.clone()).chain(numbered);
+        let mut names = std::iter::once(base.to_owned()).chain(numbered);
         let is_inbox = |name: &str| {
             let inbox = name.parse().ok().filter(|it| it != key);
             inbox.is_some_and(|it| self.inboxes.get(project, &it).is_some())

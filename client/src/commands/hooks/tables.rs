@@ -19,13 +19,13 @@ const MARKS: [&str; 2] = [
 const HOOKS: &str = "hooks";
 
 /// A TOML file.
-struct Document {
+struct TomlFile {
     begins_with_bom: bool,
     has_crlf: bool,
     toml: DocumentMut,
 }
 
-impl Document {
+impl TomlFile {
     /// Parses a file. An error says why it is not TOML.
     fn parse(text: &str) -> Result<Self, String> {
         let body = text.strip_prefix(BOM).unwrap_or(text);
@@ -154,12 +154,12 @@ impl Document {
 
 /// The file with `tables` as our only ones. An error says why they cannot be added.
 pub(super) fn install(file: &str, agent: Agent, tables: &[Value]) -> Result<String, String> {
-    let found = list(&Document::parse(file)?.toml, agent);
+    let found = list(&TomlFile::parse(file)?.toml, agent);
     if found == tables && !has_marks(file) {
         return Ok(file.to_owned());
     }
     let mut text = uninstall(file, agent)?;
-    let mut document = Document::parse(&text)?;
+    let mut document = TomlFile::parse(&text)?;
     if document
         .toml
         .get(HOOKS)
@@ -181,7 +181,7 @@ pub(super) fn uninstall(file: &str, agent: Agent) -> Result<String, String> {
     let is_clean = |text: &str| -> Result<bool, String> {
         Ok(find(text, agent)?.is_empty() && !has_marks(text))
     };
-    let mut document = Document::parse(file)?;
+    let mut document = TomlFile::parse(file)?;
     // The parser puts members with dotted names together, so our own lines are cut off as they were added, if they are so
     // still.
     let ours = document.lines(&list(&document.toml, agent));
@@ -214,7 +214,7 @@ pub(super) fn hooks(file: &str) -> Result<Option<Value>, String> {
 
 /// The content of the file.
 pub(super) fn value(file: &str) -> Result<Value, String> {
-    Document::parse(file).map(|it| object(it.toml.as_table()))
+    TomlFile::parse(file).map(|it| object(it.toml.as_table()))
 }
 
 /// Our tables in a list of hooks.
