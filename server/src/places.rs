@@ -18,7 +18,7 @@ const CLOCK_RESOLUTION: Duration = Duration::from_millis(50);
 /// The most directories that are remembered.
 const MAX_PLACES: usize = 1_000;
 
-static KNOWN: LazyLock<Mutex<HashMap<PathBuf, KnownPlace>>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<HashMap<PathBuf, Arc<KnownPlace>>>> = LazyLock::new(Mutex::default);
 
 /// A directory about which git was asked.
 struct KnownPlace {
@@ -58,21 +58,17 @@ pub(crate) fn answers(dir: &Path, until: Instant) -> Result<Arc<Answers>, Silenc
             asked,
             files,
         };
-        known.insert(dir.to_owned(), place);
+        known.insert(dir.to_owned(), Arc::new(place));
     }
     Ok(answers)
 }
 
 fn remembered(dir: &Path) -> Option<Arc<Answers>> {
-    let place = known().remove(dir)?;
     // The files are looked at without the lock, because a file system may hang.
+    let place = known().get(dir).cloned()?;
     let is_same = |(file, stamp): &(PathBuf, Option<Stamp>)| Stamp::of(file) == *stamp;
-    if place.asked.elapsed() > FRESH || !place.files.iter().all(is_same) {
-        return None;
-    }
-    let answers = Arc::clone(&place.answers);
-    known().insert(dir.to_owned(), place);
-    Some(answers)
+    let is_fresh = place.asked.elapsed() <= FRESH && place.files.iter().all(is_same);
+    is_fresh.then(|| Arc::clone(&place.answers))
 }
 
 /// The files that decide what git says: a directory above may become a repository.
@@ -88,8 +84,10 @@ fn deciding(dir: &Path, answers: &Answers) -> Vec<(PathBuf, Option<Stamp>)> {
     files.extend(answers.sources());
     files
         .into_iter()
-        .map(|file| (Stamp::of(&file), file))
-        .map(|(stamp, file)| (file, stamp))
+        .map(|file| {
+            let stamp = Stamp::of(&file);
+            (file, stamp)
+        })
         .collect()
 }
 
@@ -104,7 +102,7 @@ impl Stamp {
     }
 }
 
-fn known() -> MutexGuard<'static, HashMap<PathBuf, KnownPlace>> {
+fn known() -> MutexGuard<'static, HashMap<PathBuf, Arc<KnownPlace>>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -124,15 +124,16 @@ fn variables_with_which_git_starts_its_hooks_change_no_project() {
     for dir in [&clone, &side] {
         assert_eq!(project(&place, dir, &set).0, clone.to_str().unwrap());
     }
-    place.kill();
-    assert_eq!(project(&place, &side, &set).0, clone.to_str().unwrap());
     // What git is told about its configuration counts, as it does for git.
-    let set = [
+    let configured = [
         ("GIT_CONFIG_COUNT", "1"),
         ("GIT_CONFIG_KEY_0", "hub.project"),
         ("GIT_CONFIG_VALUE_0", "mine"),
     ];
-    assert_eq!(project(&place, &side, &set).0, "mine");
+    assert_eq!(project(&place, &side, &configured).0, "mine");
+    place.kill();
+    assert_eq!(project(&place, &side, &set).0, clone.to_str().unwrap());
+    assert_eq!(project(&place, &side, &configured).0, "mine");
 }
 
 #[test]

@@ -11,6 +11,13 @@ use hub_protocol::{InboxName, InvalidName};
 use crate::hub::{Path as Route, Request, parse};
 use crate::identity::Context;
 
+/// Variables that configure git for this process; the hub has others.
+const OWN_CONFIGURATION: [&str; 3] = [
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_PARAMETERS",
+];
+
 /// Why the project of a directory is not known.
 #[derive(Debug)]
 pub(crate) enum NoProject {
@@ -55,8 +62,10 @@ async fn of_hub(
         dir => Some(dir),
     };
     let hub = context.hub().ok()?;
-    // A hub on another machine does not have the directory. It may know the session that ran in one that is gone.
-    if hub.is_elsewhere() && there.is_some() {
+    let configures = |name: &&str| context.env.var(name).is_some();
+    let is_ours = hub.is_elsewhere() || OWN_CONFIGURATION.iter().any(configures);
+    // The hub may know the session that ran in a directory that is gone, wherever that was.
+    if is_ours && there.is_some() {
         return None;
     }
     let id = there.map(|meta| format!("{}-{}", meta.dev(), meta.ino()));
