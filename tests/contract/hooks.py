@@ -14,6 +14,11 @@ RULES = {
         # A whole number that is written as a float of 16 digits may be read as its neighbour, which has a fraction.
         "invalid type: floating point `[0-9]{16}",
     ],
+    "directory": [
+        r"cwd must be an absolute path, such as \$PWD$",
+        "cwd names no directory of the hub's machine; give project instead$",
+        "cwd is another directory on the hub's machine$",
+    ],
     "hello": ["session is over, or none$"],
     "hook": ["'[^']+' must be a session's id$", "'[^']+' is reserved: a session has a name of its own$"],
     "listNotifications": ["give before or after, not both$", "thread goes with limit and after alone$"],
