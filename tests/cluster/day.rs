@@ -10,7 +10,7 @@ use super::nats::Nats;
 use super::network::Network;
 use super::support::{
     cluster, hubctl, hubd, member, message, pair, pause, publish, settings, stored, until_active,
-    until_cluster, until_follows, until_same,
+    until_cluster, until_follows, until_same, until_stored,
 };
 use crate::small_disk::SmallDisk;
 
@@ -42,7 +42,7 @@ async fn the_active_hub_sleeps_while_another_one_leads_and_wakes_up_as_a_standby
         id
     );
     until_follows(&a, "b").await;
-    assert_eq!(stored(&a).await, stored(&b).await);
+    until_same(&a, &b).await;
     let again = a.client().get(path).send().await.expect(200).json();
     let item = &again["notifications"][0];
     assert_eq!(item["id"], offered["notifications"][0]["id"]);
@@ -173,7 +173,7 @@ async fn a_standby_stops_at_a_record_of_a_newer_version_and_says_so() {
     );
     b.client().get("/readyz").send().await.expect(503);
     // It neither skips the record nor leads, and this version still starts with what it has.
-    assert_eq!(stored(&b).await, known);
+    until_stored(&b, &known).await;
     b.stop();
     b.start_again();
     until_cluster(&b, "stopped", |it| it["fault"].is_string()).await;

@@ -7,7 +7,7 @@ use tokio::time::{Duration, sleep};
 use super::load::Load;
 use super::network::{Lines, Network, roles};
 use super::support::{
-    cluster, hubd, pause, publish_by, setting, stored, until_active, until_follows,
+    cluster, hubd, pause, publish_by, setting, stored, until_active, until_follows, until_same,
 };
 
 /// A fault that ends before the next one begins.
@@ -140,7 +140,7 @@ impl World {
 
     /// Divides the network until the majority accepts commits.
     async fn divide(&self, fault: Fault, (active, standby): (usize, usize)) {
-        let minority = self.lines[active].server();
+        let minority = self.lines[active].server().await;
         let with_hubs = fault == Fault::CutOffActiveAndServer;
         let cut = |cut: bool| {
             self.network.isolate(minority, cut);
@@ -179,9 +179,8 @@ impl World {
     async fn settle(&self) -> (usize, Vec<(u64, String)>) {
         let (active, standby) = roles(&self.hubs).await;
         until_follows(&self.hubs[standby], ["a", "b"][active]).await;
-        let all = stored(&self.hubs[0]).await;
-        assert!(all == stored(&self.hubs[1]).await, "the copies differ");
-        (active, all)
+        until_same(&self.hubs[0], &self.hubs[1]).await;
+        (active, stored(&self.hubs[0]).await)
     }
 
     /// Stops both hubs, the standby first so that no hub takes over, and compares their folds.

@@ -5,7 +5,7 @@ use hub_harness::repetitions;
 
 use super::nats::Nats;
 use super::proxy::Proxy;
-use super::support::{member, publish, setting, stored, until_active, until_follows};
+use super::support::{member, publish, setting, until_active, until_follows, until_stored};
 
 // The proxy must run while a hub is started.
 #[tokio::test(flavor = "multi_thread")]
@@ -26,7 +26,7 @@ async fn a_commit_whose_acknowledgement_is_lost_is_stored_once() {
         }
         assert_eq!(u64::from(proxy.lost()), rounds);
         until_follows(&b, "a").await;
-        assert_eq!(stored(&a).await, numbers);
-        assert_eq!(stored(&b).await, numbers);
+        until_stored(&a, &numbers).await;
+        until_stored(&b, &numbers).await;
     }
 }

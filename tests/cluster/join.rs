@@ -1,7 +1,9 @@
 //! Hubs join a cluster that has a log.
 
 use super::nats::Nats;
-use super::support::{cluster, member, pair, publish, stored, until_active, until_follows};
+use super::support::{
+    cluster, member, pair, publish, stored, until_active, until_follows, until_same,
+};
 
 #[tokio::test]
 async fn a_hub_with_an_empty_directory_gets_the_whole_log() {
@@ -13,13 +15,13 @@ async fn a_hub_with_an_empty_directory_gets_the_whole_log() {
     }
     let mut b = member("b", &servers).start();
     until_follows(&b, "a").await;
-    assert_eq!(stored(&b).await, stored(&a).await);
+    until_same(&b, &a).await;
     // A later start needs what was missed only.
     b.stop();
     publish(&a, "missed", "w").await;
     b.start_again();
     until_follows(&b, "a").await;
-    assert_eq!(stored(&b).await, stored(&a).await);
+    until_same(&b, &a).await;
 }
 
 #[tokio::test]
@@ -37,7 +39,7 @@ async fn a_hub_starts_with_its_copy_while_nats_is_down_and_joins_later() {
     servers[0].start_again();
     publish(&a, "later", "w").await;
     until_follows(&b, "a").await;
-    assert_eq!(stored(&b).await, stored(&a).await);
+    until_same(&b, &a).await;
 }
 
 #[tokio::test]
@@ -58,8 +60,8 @@ async fn three_hubs_on_three_servers_survive_the_loss_of_a_server_and_of_a_hub()
     until_follows(&a, &active).await;
     let texts = |all: Vec<(u64, String)>| all.into_iter().map(|(_, text)| text);
     assert!(texts(stored(&a).await).eq(["one", "two", "three", "four"]));
-    assert_eq!(stored(&a).await, stored(&b).await);
+    until_same(&a, &b).await;
     let standby = if active == "b" { &c } else { &b };
     until_follows(standby, &active).await;
-    assert_eq!(stored(&a).await, stored(standby).await);
+    until_same(&a, standby).await;
 }

@@ -4,7 +4,7 @@ use hub_harness::{Hub, HubBuilder};
 
 use super::nats::{Nats, Ports};
 use super::proxy::Proxy;
-use super::support::{cluster, member, until_active, until_follows};
+use super::support::{cluster, eventually, member, until_active, until_follows};
 
 /// The servers and their routes.
 pub(crate) struct Network {
@@ -61,6 +61,11 @@ impl Network {
 
     /// Returns the number of the server that leads the stream.
     pub(crate) async fn leader(&self) -> usize {
+        let ask = async || self.reported_leader().await.ok_or_else(String::new);
+        eventually("led, the stream", ask).await
+    }
+
+    async fn reported_leader(&self) -> Option<usize> {
         for server in &self.servers {
             let Ok(client) = async_nats::connect(server.url()).await else {
                 continue;
@@ -71,10 +76,10 @@ impl Network {
             };
             let leader = stream.cached_info().cluster.as_ref();
             if let Some(name) = leader.and_then(|it| it.leader.as_ref()) {
-                return name.trim_start_matches('n').parse().expect("a number");
+                return Some(name.trim_start_matches('n').parse().expect("a number"));
             }
         }
-        panic!("the stream has no leader")
+        None
     }
 }
 
@@ -85,10 +90,15 @@ impl Lines {
         member(node, servers).set(&format!("cluster.urls={urls:?}"))
     }
 
-    /// Returns the server that the hub is connected to.
-    pub(crate) fn server(&self) -> usize {
-        let used = self.0.iter().position(Proxy::is_used);
-        used.expect("the hub is connected")
+    /// Returns the server that the hub is connected to; a hub may just be moving from one to another.
+    pub(crate) async fn server(&self) -> usize {
+        let ask = async || {
+            self.0
+                .iter()
+                .position(Proxy::is_used)
+                .ok_or_else(String::new)
+        };
+        eventually("connected, the hub", ask).await
     }
 
     /// Cuts the lines to these servers, or mends them.
@@ -101,6 +111,13 @@ impl Lines {
 
 /// Returns the index of the active hub and that of the standby.
 pub(crate) async fn roles(hubs: &[Hub; 2]) -> (usize, usize) {
-    let first = cluster(&hubs[0]).await["role"] == "active";
-    if first { (0, 1) } else { (1, 0) }
+    eventually("active, one of the hubs", async || {
+        let roles = [cluster(&hubs[0]).await, cluster(&hubs[1]).await];
+        match roles.each_ref().map(|it| it["role"] == "active") {
+            [true, false] => Ok((0, 1)),
+            [false, true] => Ok((1, 0)),
+            _ => Err(format!("{roles:?}")),
+        }
+    })
+    .await
 }

@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
+use hub_harness::Hub;
 use serde_json::json;
 
 use super::nats::Nats;
 use super::proxy::Proxy;
-use super::support::{TAKEOVER, member, publish, stored, until_active, until_follows};
+use super::support::{TAKEOVER, eventually, member, publish, stored, until_active, until_follows};
 
 /// The names of files in a directory.
 fn earliest(all: &[(u64, String)]) -> u64 {
@@ -54,9 +55,15 @@ async fn a_hub_joins_a_log_whose_beginning_was_dropped_and_one_that_was_away_cop
     proxy.lose_answers(2);
     away.start_again();
     until_follows(&away, "a").await;
-    let (ours, theirs) = (stored(&away).await, stored(&b).await);
-    assert_eq!(ours.last(), theirs.last());
-    assert!(earliest(&ours) > 1);
+    let last = async |hub: &Hub| stored(hub).await.pop();
+    eventually("complete, the copy", async || {
+        let (ours, theirs) = (last(&away).await, last(&b).await);
+        (ours == theirs)
+            .then_some(())
+            .ok_or_else(|| format!("{ours:?}, not {theirs:?}"))
+    })
+    .await;
+    assert!(earliest(&stored(&away).await) > 1);
 }
 
 /// The position of the first message of the stream.

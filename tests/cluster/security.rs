@@ -13,7 +13,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::nats::Nats;
-use super::support::{hubd, known, publish, settings, stored, until_active, until_follows};
+use super::support::{hubd, known, publish, settings, until_active, until_follows, until_same};
 
 /// A server with the users of the documentation.
 struct Secure {
@@ -146,7 +146,7 @@ async fn the_documented_configuration_carries_a_wake_across_and_is_verified() {
     publish(&laptop, "back", "x").await;
     let person = json!({ "from": "person", "type": "message", "to": "w", "msg": "hello" });
     laptop.unix().notify(person).await;
-    assert_eq!(stored(&server1).await, stored(&laptop).await);
+    until_same(&server1, &laptop).await;
     for node in ["server1", "laptop"] {
         let checked = hubd(
             &nats.state(node),

@@ -102,17 +102,31 @@ pub(crate) async fn cluster(hub: &Hub) -> Value {
     hub.client().read("/hub").await["cluster"].clone()
 }
 
-/// Waits until a hub reports this of its cluster.
-pub(crate) async fn until_cluster(hub: &Hub, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+/// Asks again and again until it gets an answer.
+pub(crate) async fn eventually<T>(
+    what: &str,
+    mut ask: impl AsyncFnMut() -> Result<T, String>,
+) -> T {
     let began = Instant::now();
     loop {
-        let found = cluster(hub).await;
-        if holds(&found) {
-            return found;
-        }
-        assert!(began.elapsed() < TAKEOVER, "not {what}: {found}");
+        let seen = match ask().await {
+            Ok(answer) => return answer,
+            Err(seen) => seen,
+        };
+        assert!(began.elapsed() < TAKEOVER, "not {what}: {seen}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+}
+
+/// Waits until a hub reports this of its cluster.
+pub(crate) async fn until_cluster(hub: &Hub, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    eventually(what, async || {
+        let found = cluster(hub).await;
+        holds(&found)
+            .then(|| found.clone())
+            .ok_or_else(|| found.to_string())
+    })
+    .await
 }
 
 /// Waits until a hub is active.
@@ -131,11 +145,20 @@ pub(crate) async fn until_follows(hub: &Hub, node: &str) {
 /// Waits until two hubs have the same notifications. What a hub knows of another one's head may be two seconds old, so a hub
 /// that reports to follow may still lack some.
 pub(crate) async fn until_same(a: &Hub, b: &Hub) {
-    let began = Instant::now();
-    while stored(a).await != stored(b).await {
-        assert!(began.elapsed() < TAKEOVER, "the copies differ");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    eventually("the same, the copies", async || {
+        same(&stored(a).await, &stored(b).await)
+    })
+    .await;
+}
+
+/// Waits until a hub has exactly these notifications.
+pub(crate) async fn until_stored(hub: &Hub, all: &[(u64, String)]) {
+    eventually("complete, the copy", async || same(&stored(hub).await, all)).await;
+}
+
+fn same(a: &[(u64, String)], b: &[(u64, String)]) -> Result<(), String> {
+    let lengths = || format!("{} and {} notifications", a.len(), b.len());
+    (a == b).then_some(()).ok_or_else(lengths)
 }
 
 /// Starts two hubs, `a` active and `b` following.

@@ -2,7 +2,7 @@
 
 /** The document that registers it, because the page's Trusted Types refuse the URL of a script. */
 const REGISTER = '/assets/register-worker.html';
-/** After this time without a worker it is registered again: the hub may be starting. */
+/** After this time without a worker, a document that was loaded is loaded again: the hub may have been starting. */
 const RETRY_MS = 2000;
 
 /** @type {Promise<ServiceWorkerRegistration>|null} */
@@ -24,13 +24,17 @@ async function register() {
   const load = () => {
     frame.src = REGISTER;
   };
+  let again = 0;
+  // Only what was loaded, in vain: on a busy machine that takes longer.
+  frame.addEventListener('load', () => {
+    again = setTimeout(load, RETRY_MS);
+  });
   load();
   frame.hidden = true;
   frame.title = 'service worker';
   document.documentElement.append(frame);
-  const again = setInterval(load, RETRY_MS);
   const registration = await navigator.serviceWorker.ready;
-  clearInterval(again);
+  clearTimeout(again);
   frame.remove();
   return registration;
 }
