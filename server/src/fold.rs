@@ -29,6 +29,7 @@ mod listener; // a session is notified of another session's next stop
 mod notification; // the inboxes that a notification goes to
 mod phase; // whether a session waits for the person
 mod preferences; // the person's preferences
+mod process; // the processes that run a session
 mod question; // asked, claimed, settled
 mod reset; // a project is emptied
 mod retention; // the log's prefix is dropped
@@ -167,8 +168,12 @@ impl State {
                 project,
                 session,
                 exited,
+                process,
                 quiet,
-            } => self.decide_end(project, session, (*exited, *quiet), now, leased),
+            } => {
+                let how = (*exited, *quiet);
+                self.decide_end(project, session, how, process.as_ref(), now, leased)
+            }
             Command::TakePrimary { project, session } => self.decide_primary(project, session, now),
             Command::Hook(hook) => self.decide_hook(hook, now, leased),
             Command::Listen {

@@ -214,12 +214,15 @@ impl<'a> HookRequest<'a> {
                 *until = agents::reset_time(reason, Timestamp::now());
             }
             AgentEvent::Started
+            | AgentEvent::Resumed
             | AgentEvent::Worked
             | AgentEvent::Interrupted
             | AgentEvent::Idle { .. }
             | AgentEvent::Asks { .. }
             | AgentEvent::Permission { .. }
             | AgentEvent::Ended
+            | AgentEvent::Left
+            | AgentEvent::Cleared
             | AgentEvent::Seen => {}
         }
         let mut command = self.command_of(happened, self.once.clone());
@@ -306,6 +309,7 @@ impl<'a> HookRequest<'a> {
                 | AgentEvent::Interrupted
                 | AgentEvent::Failed { .. }
                 | AgentEvent::Ended
+                | AgentEvent::Left
         );
         match &self.event.tool {
             None if turns => {

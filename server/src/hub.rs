@@ -13,7 +13,7 @@ use hub_protocol::Seq;
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::core::command::{AgentEvent, Command, Hook};
+use crate::core::command::{Command, Hook};
 use crate::core::rejected::Rejected;
 use crate::core::rule::RuleSet;
 use crate::core::wake_files::WakeFiles;
@@ -183,7 +183,7 @@ impl Hub {
         {
             return active(command).await;
         }
-        let is_start = |hook: &Hook| hook.happened == AgentEvent::Started;
+        let is_start = |hook: &Hook| hook.happened.starts();
         let begins = matches!(command, Command::Register { .. })
             || matches!(&command, Command::Hook(hook) if is_start(hook));
         let (reply, answer) = oneshot::channel();

@@ -10,6 +10,7 @@ mod history;
 mod hook;
 mod hook_settings;
 mod hooks;
+mod lifecycle;
 mod listen;
 mod mcp;
 mod notify;

@@ -93,7 +93,7 @@ pub(super) fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
         "StopFailure" => failed(payload),
         "SessionEnd" => session_end(payload),
         // These change only the session's state.
-        "SessionStart" => AgentEvent::Started,
+        "SessionStart" => session_start(payload),
         "UserPromptSubmit" => prompt(text(payload, "prompt")),
         "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" | "SubagentStop"
         | "ElicitationResult" => AgentEvent::Worked,
@@ -182,10 +182,17 @@ fn failed(payload: &Map<String, Value>) -> AgentEvent {
     }
 }
 
-/// After `/clear` or a switch to another session, the same process continues under another id.
+pub(super) fn session_start(payload: &Map<String, Value>) -> AgentEvent {
+    match text(payload, "source") {
+        "resume" | "fork" => AgentEvent::Resumed,
+        _ => AgentEvent::Started,
+    }
+}
+
 pub(super) fn session_end(payload: &Map<String, Value>) -> AgentEvent {
     match text(payload, "reason") {
-        "clear" | "resume" => AgentEvent::Seen,
+        "clear" => AgentEvent::Cleared,
+        "resume" => AgentEvent::Left,
         _ => AgentEvent::Ended,
     }
 }

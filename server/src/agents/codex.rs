@@ -28,7 +28,7 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
         "PermissionRequest" => claude::permission_request(payload),
         "SessionEnd" => claude::session_end(payload),
         // These change only the session's state.
-        "SessionStart" => AgentEvent::Started,
+        "SessionStart" => claude::session_start(payload),
         "UserPromptSubmit" => claude::prompt(text(payload, "prompt")),
         "PostToolUse" | "PostToolUseFailure" | "SubagentStop" => AgentEvent::Worked,
         // Codex does not report these today; they mean what they mean in Claude Code.

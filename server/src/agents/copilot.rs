@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    HookReply, InvalidSessionId, ParsedHook, edited_by, flag, hook, prompted, session, stopped,
-    text,
+    HookReply, InvalidSessionId, ParsedHook, claude, edited_by, flag, hook, prompted, session,
+    stopped, text,
 };
 use crate::core::command::AgentEvent;
 
@@ -37,7 +37,7 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
         },
         "sessionEnd" => AgentEvent::Ended,
         // These change only the session's state.
-        "sessionStart" => AgentEvent::Started,
+        "sessionStart" => claude::session_start(payload),
         "userPromptSubmitted" => prompted(text(payload, "prompt")),
         "postToolUse" => AgentEvent::Worked,
         _ => AgentEvent::Seen,

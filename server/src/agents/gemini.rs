@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    HookReply, InvalidSessionId, ParsedHook, edited, flag, hook, permission_text, prompted,
+    HookReply, InvalidSessionId, ParsedHook, claude, edited, flag, hook, permission_text, prompted,
     session, stopped, text,
 };
 use crate::core::command::AgentEvent;
@@ -38,9 +38,9 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
                 data: payload.get("details").cloned(),
             }
         }
-        "SessionEnd" if text(payload, "reason") != "clear" => AgentEvent::Ended,
+        "SessionEnd" => claude::session_end(payload),
         // These change only the session's state.
-        "SessionStart" => AgentEvent::Started,
+        "SessionStart" => claude::session_start(payload),
         "BeforeAgent" => prompted(text(payload, "prompt")),
         "AfterTool" => AgentEvent::Worked,
         _ => AgentEvent::Seen,

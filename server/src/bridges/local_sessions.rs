@@ -70,16 +70,17 @@ pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &Cancellatio
             status_files.scan_now(&cwds).await;
         }
         for session in ended {
-            end(hub, session.project, session.key).await;
+            end(hub, session).await;
         }
     }
 }
 
-async fn end(hub: &Hub, project: ProjectName, session: InboxName) {
+async fn end(hub: &Hub, session: LocalSession) {
     let command = Command::End {
-        project,
-        session,
+        project: session.project,
+        session: session.key,
         exited: true,
+        process: session.process,
         quiet: false,
     };
     if let Err(error) = hub.submit(command).await {
@@ -87,7 +88,7 @@ async fn end(hub: &Hub, project: ProjectName, session: InboxName) {
     }
 }
 
-/// A live session of this machine.
+/// A live session of this machine, in one of the processes that run it.
 struct LocalSession {
     project: ProjectName,
     key: InboxName,
@@ -97,7 +98,7 @@ struct LocalSession {
     names_this_host: bool,
 }
 
-/// The live sessions of this machine. One without a host is included, because its process may show that it runs here.
+/// The live sessions of this machine, each for every process that runs it. One without a host is included, because its process may show that it runs here.
 fn local_sessions(hub: &Hub) -> Vec<LocalSession> {
     let host = host();
     let found = hub.read(|state, _| {
@@ -105,15 +106,20 @@ fn local_sessions(hub: &Hub) -> Vec<LocalSession> {
         let local = |(project, key, it): (&ProjectName, &InboxName, &Session)| {
             let info = it.info()?;
             let elsewhere = info.host.as_ref().is_some_and(|it| *it != host);
-            (!elsewhere).then(|| LocalSession {
+            let in_process = |process: Option<&Process>| LocalSession {
                 project: project.clone(),
                 key: key.clone(),
                 cwd: info.cwd.as_ref().map(PathBuf::from),
-                process: info.process.clone(),
+                process: process.cloned(),
                 names_this_host: info.host.is_some(),
-            })
+            };
+            let mut all: Vec<_> = it.processes().map(|it| in_process(Some(it))).collect();
+            if all.is_empty() {
+                all.push(in_process(None));
+            }
+            (!elsewhere).then_some(all)
         };
-        alive.filter_map(local).collect()
+        alive.filter_map(local).flatten().collect()
     });
     found.unwrap_or_default()
 }

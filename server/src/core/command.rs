@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use hub_protocol::{
-    InboxName, Place, Preferences, ProjectName, QuestionState, Quoted, Seq, SessionInfo, Way,
+    InboxName, Place, Preferences, Process, ProjectName, QuestionState, Quoted, Seq, SessionInfo,
+    Way,
 };
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +114,8 @@ pub enum Command {
         session: InboxName,
         /// Whether its process exited.
         exited: bool,
+        /// The process that exited, if it is known: the session lives on in another one that runs it too.
+        process: Option<Process>,
         /// Whether to end it without a notification and withdraw its questions, because its last notification already
         /// said how it ended.
         quiet: bool,

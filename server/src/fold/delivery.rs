@@ -73,12 +73,15 @@ fn is_proof(event: &AgentEvent, way: Way) -> bool {
         _ if way.announces() => false,
         AgentEvent::Idle { .. }
         | AgentEvent::Ended
+        | AgentEvent::Left
+        | AgentEvent::Cleared
         | AgentEvent::Permission { .. }
         | AgentEvent::Interrupted => false,
         AgentEvent::Prompt { by, .. } => {
             !begins_a_turn(way) || !matches!(by, TurnCause::Person | TurnCause::Peer)
         }
         AgentEvent::Started
+        | AgentEvent::Resumed
         | AgentEvent::Worked
         | AgentEvent::Stopped { .. }
         | AgentEvent::Failed { .. }

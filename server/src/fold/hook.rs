@@ -8,8 +8,9 @@ use hub_protocol::{InboxName, Kind, ProjectName, SessionState, Timestamp};
 use serde_json::{Value, json};
 
 use super::dialog::{DIALOG, PERMISSION_DIALOG, held_key, is_dialog, key_in};
+use super::process;
 use super::question::Question;
-use super::session::Session;
+use super::session::{Session, SessionKey};
 use super::status::settled;
 use super::transaction::Transaction;
 use super::{Leased, State, texts};
@@ -44,12 +45,18 @@ impl State {
         let ((project, key), alias) = self.key_of_hook(hook);
         let place = (&project, &key);
         let known = self.session(&project, &key);
-        // An end event never starts a session; if the session has already ended, the event is ignored.
-        let ends = hook.happened == AgentEvent::Ended;
-        if ends && known.is_some_and(|it| !it.is_alive()) {
+        // An end never starts a session, and what is reported after it changes nothing.
+        let ends = matches!(
+            hook.happened,
+            AgentEvent::Ended | AgentEvent::Left | AgentEvent::Cleared
+        );
+        let is_late = |it: &Session| !it.is_alive() && !process::revives(hook, it);
+        if known.map_or(ends, is_late) {
             return Ok(Vec::new());
         }
-        let begins = hook.happened == AgentEvent::Started
+        let moves = process::moves(hook, known);
+        let begins = hook.happened.starts()
+            || moves
             || known.is_none_or(|it| !it.has_hooks())
             || self.is_retitled(place, &hook.info)
             || alias.is_some();
@@ -61,8 +68,11 @@ impl State {
             return Ok(Vec::new());
         }
         if begins && !ends {
-            let set = self.set_session(place, &hook.info, alias.as_ref(), true, now);
+            let set = self.set_session(place, &hook.info, alias.as_ref(), Some(hook), now);
             transaction.also(self.with_room(set, now)?);
+        }
+        if moves && let Some(process) = hook.process() {
+            transaction.switch_to(&(project.clone(), key.clone()), process);
         }
         // A held request is not yet proof that the model continued, so it proves no delivery; neither does a file. But the
         // next dialog proves that the one before it was answered.
@@ -111,6 +121,10 @@ impl HookContext<'_, '_> {
         self.state.session(self.project, self.key)
     }
 
+    fn place(&self) -> SessionKey {
+        (self.project.clone(), self.key.clone())
+    }
+
     fn name(&self) -> String {
         texts::name(self.key, self.session()).to_owned()
     }
@@ -121,7 +135,7 @@ impl HookContext<'_, '_> {
 
     fn decide(&mut self) -> Result<(), Refusal> {
         match &self.hook.happened {
-            AgentEvent::Started | AgentEvent::Seen => Ok(()),
+            AgentEvent::Started | AgentEvent::Resumed | AgentEvent::Seen => Ok(()),
             AgentEvent::Prompt { by, text } => self.began(*by, text),
             AgentEvent::Worked => {
                 match self.hook.subagent.as_deref() {
@@ -157,6 +171,15 @@ impl HookContext<'_, '_> {
             } => self.asks(text, options, data),
             AgentEvent::Permission { text, data } => self.permission(text, data.as_ref()),
             AgentEvent::Ended => self.ended(),
+            AgentEvent::Left => {
+                self.left(true);
+                Ok(())
+            }
+            // A process that is known reports the other id itself.
+            AgentEvent::Cleared => {
+                self.left(self.hook.process().is_none());
+                Ok(())
+            }
         }
     }
 
@@ -410,7 +433,24 @@ impl HookContext<'_, '_> {
         })
     }
 
+    /// The process goes on with another session; one that was started with a name keeps it for all of them.
+    fn left(&mut self, leaves: bool) {
+        if leaves && self.hook.given.is_none() && self.is_last() {
+            self.transaction.switch_from(&self.place());
+        }
+    }
+
+    /// Whether no other process than that of the event runs the session; else the event's process leaves it.
+    fn is_last(&mut self) -> bool {
+        let place = self.place();
+        let process = self.hook.process();
+        process.is_none_or(|it| self.transaction.leave_process(&place, it))
+    }
+
     fn ended(&mut self) -> Result<(), Refusal> {
+        if !self.is_last() {
+            return Ok(());
+        }
         let msg = format!("Agent {} ended", self.name());
         self.post(Kind::Ended, msg, |_| {})?;
         self.transaction.leave((self.project, self.key));

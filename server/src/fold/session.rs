@@ -1,6 +1,6 @@
 //! A session: its state, its properties and its turn.
 
-use hub_protocol::{InboxName, ProjectName, Seq, SessionInfo, SessionState, Timestamp};
+use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionInfo, SessionState, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::session_room::size_of;
@@ -12,6 +12,8 @@ pub(super) const PATIENCE_MS: i64 = 10 * 60 * 1000;
 const INBOX_KEPT_MS: i64 = 24 * 3600 * 1000;
 /// The most ids, and the most short names from before, that mean one session; the oldest no longer does then.
 const MAX_NAMES: usize = 64;
+/// The most processes beside the last one that run a session at a time.
+const MAX_PROCESSES: usize = 4;
 
 /// A session, as recorded in the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +43,9 @@ pub struct Session {
     /// Whether its process exited without reporting an end.
     #[serde(default, rename = "gone", skip_serializing_if = "std::ops::Not::not")]
     pub crashed: bool,
+    /// Other processes that run it too, the last one last: each of them opened it, and has neither ended nor left it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) others: Vec<Process>,
     /// The state of its turn.
     #[serde(default, skip_serializing_if = "TurnState::is_default")]
     pub(super) turn: TurnState,
@@ -158,6 +163,18 @@ impl Session {
         self.registered.as_ref().map(|it| &it.info)
     }
 
+    /// Returns the processes that run the session, the one of its last event first.
+    pub fn processes(&self) -> impl Iterator<Item = &Process> {
+        let last = self.info().and_then(|it| it.process.as_ref());
+        last.into_iter().chain(self.others.iter().rev())
+    }
+
+    /// Whether this process, which reports it by hooks, is the only one that runs the session.
+    pub(super) fn runs_only_in(&self, process: &Process) -> bool {
+        let mut processes = self.processes().peekable();
+        self.has_hooks() && processes.peek().is_some() && processes.all(|it| it == process)
+    }
+
     /// Returns the short name that means the session.
     pub fn name(&self) -> Option<&str> {
         self.info()?.name.as_deref()
@@ -238,7 +255,19 @@ impl Session {
             ..Registered::default()
         });
         it.keep_old_name(record);
+        let replaced = it.info.process.take_if(|_| record.info.process.is_some());
+        if self.ended_at.is_some() {
+            self.others.clear();
+        } else {
+            self.others.extend(replaced);
+        }
         merge(&mut it.info, &record.info);
+        let is_other = |process: &Process| {
+            it.info.process.as_ref() != Some(process) && record.left.as_ref() != Some(process)
+        };
+        self.others.retain(is_other);
+        let surplus = self.others.len().saturating_sub(MAX_PROCESSES);
+        self.others.drain(..surplus);
         it.measure();
         it.hooks |= record.hooks;
         if let Some(alias) = &record.alias

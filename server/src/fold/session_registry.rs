@@ -1,11 +1,11 @@
 //! The registry: how sessions are registered, named, made primary and ended.
 
-use hub_protocol::{InboxName, Kind, ProjectName, SessionInfo, SessionState, Timestamp};
+use hub_protocol::{InboxName, Kind, Process, ProjectName, SessionInfo, SessionState, Timestamp};
 
 use super::session::{Registered, Session, SessionDue, SessionKey, changed};
 use super::transaction::Transaction;
 use super::{Leased, State, texts};
-use crate::core::command::Refusal;
+use crate::core::command::{AgentEvent, Hook, Refusal};
 use crate::core::record::{InboxClosed, PrimaryTaken, Record, SessionEnded, SessionSet};
 
 /// The most bytes of a short name.
@@ -134,10 +134,7 @@ impl State {
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
         let key = self.resolve(project, session);
-        self.with_room(
-            self.set_session((project, key), info, None, false, now),
-            now,
-        )
+        self.with_room(self.set_session((project, key), info, None, None, now), now)
     }
 
     /// Returns the record of a session's new properties, or `None` if nothing changed.
@@ -146,9 +143,10 @@ impl State {
         (project, key): (&ProjectName, &InboxName),
         info: &SessionInfo,
         alias: Option<&InboxName>,
-        hooks: bool,
+        hook: Option<&Hook>,
         at: Timestamp,
     ) -> Option<Record> {
+        let hooks = hook.is_some();
         let known = self.session(project, key);
         let registered = known.and_then(|it| it.registered.as_ref());
         let mut info = info.clone();
@@ -158,7 +156,9 @@ impl State {
         info.name = match (known.and_then(Session::name), title) {
             (Some(_), None) => None,
             (_, title) => {
-                Some(self.free_name(project, key, &preferred_name(key, known, &info, title)))
+                let wish = preferred_name(key, known, &info, title);
+                let process = hook.and_then(Hook::process);
+                Some(self.free_name(project, key, &wish, process))
             }
         };
         let blank = SessionInfo::default();
@@ -177,6 +177,7 @@ impl State {
                 info: info.into(),
                 alias: alias.cloned(),
                 hooks,
+                left: None,
                 at,
             })
         })
@@ -192,15 +193,22 @@ impl State {
     }
 
     /// Returns the name `base`, or one with a number, that no other session of the project has. An ended session gives its name
-    /// up.
-    fn free_name(&self, project: &ProjectName, key: &InboxName, base: &str) -> String {
+    /// up, and so does one that its process leaves for this one.
+    fn free_name(
+        &self,
+        project: &ProjectName,
+        key: &InboxName,
+        base: &str,
+        process: Option<&Process>,
+    ) -> String {
         let numbered = (2..).map(|n| format!("{base}-{n}"));
         let mut names = std::iter::once(base.to_owned()).chain(numbered);
         let is_inbox = |name: &str| {
             let inbox = name.parse().ok().filter(|it| it != key);
             inbox.is_some_and(|it| self.inboxes.get(project, &it).is_some())
         };
-        let taken = |name: &str| self.sessions.is_taken(project, name, key) || is_inbox(name);
+        let taken =
+            |name: &str| self.sessions.is_taken(project, name, key, process) || is_inbox(name);
         let free = names.find(|name| !taken(name));
         free.expect("there is a number for each session")
     }
@@ -228,6 +236,7 @@ impl State {
         project: &ProjectName,
         session: &InboxName,
         (exited, quiet): (bool, bool),
+        process: Option<&Process>,
         now: Timestamp,
         leased: &Leased<'_>,
     ) -> Result<Vec<Record>, Refusal> {
@@ -236,6 +245,11 @@ impl State {
             return Ok(Vec::new());
         };
         let mut transaction = Transaction::new(self, now, leased);
+        if let Some(process) = process
+            && !transaction.leave_process(&(project.clone(), key.clone()), process)
+        {
+            return Ok(transaction.finish());
+        }
         let unfinished = matches!(
             known.state,
             Some(SessionState::Working | SessionState::Blocked)
@@ -295,16 +309,16 @@ impl State {
     }
 
     /// Returns the session of a hook event by project and first id, and the event's own id if it differs from that.
-    pub fn key_of_hook(
-        &self,
-        hook: &crate::core::command::Hook,
-    ) -> (SessionKey, Option<InboxName>) {
+    pub fn key_of_hook(&self, hook: &Hook) -> (SessionKey, Option<InboxName>) {
         let alias = |key: &InboxName| (*key != hook.id).then(|| hook.id.clone());
         let name = hook.given.as_ref().unwrap_or(&hook.id);
+        // A process that begins another session continues the one that it runs, for example after `/clear`.
         let of_process = || {
-            let process = hook.info.process.as_ref().filter(|it| it.started.is_some());
-            let process = process.filter(|_| hook.given.is_none() && !hook.shares_process)?;
-            self.sessions.with_process(process)
+            let begins = hook.given.is_none() && hook.happened == AgentEvent::Started;
+            let process = hook.process().filter(|_| begins)?;
+            let runs = self.sessions.with_process(process);
+            let last = runs.max_by_key(|(_, session)| session.touched);
+            last.map(|(place, _)| place)
         };
         let here = self.sessions.resolve(&hook.project, name.as_str());
         let here = here.map(|key| (hook.project.clone(), key.clone()));

@@ -140,16 +140,14 @@ impl SessionTable {
         keys.filter_map(|key| Some((key, self.get(&key.0, &key.1)?)))
     }
 
-    /// Returns the live session of this process.
-    pub(super) fn with_process(&self, process: &Process) -> Option<SessionKey> {
-        let same = |session: &Session| {
-            session.is_alive() && session.info().and_then(|it| it.process.as_ref()) == Some(process)
-        };
-        // A session that was resumed in another session's process was active last.
-        self.iter(None)
-            .filter(|(_, _, session)| same(session))
-            .max_by_key(|(_, _, session)| session.touched)
-            .map(|(project, key, _)| (project.clone(), key.clone()))
+    /// Returns the live sessions that this process runs.
+    pub(super) fn with_process<'a>(
+        &'a self,
+        process: &'a Process,
+    ) -> impl Iterator<Item = (SessionKey, &'a Session)> {
+        let runs = move |it: &Session| it.is_alive() && it.processes().any(|it| it == process);
+        let found = self.iter(None).filter(move |(_, _, it)| runs(it));
+        found.map(|(project, key, it)| ((project.clone(), key.clone()), it))
     }
 
     /// Returns the session that the person talks to: the one that took the role or was started for it, or else the
@@ -182,13 +180,19 @@ impl SessionTable {
             .count()
     }
 
-    /// Whether a short name belongs to another session or is reserved.
-    pub(super) fn is_taken(&self, project: &ProjectName, name: &str, key: &InboxName) -> bool {
+    /// Whether a short name belongs to another session, which this process does not leave, or is reserved.
+    pub(super) fn is_taken(
+        &self,
+        project: &ProjectName,
+        name: &str,
+        key: &InboxName,
+        process: Option<&Process>,
+    ) -> bool {
         let other = self.resolve(project, name).filter(|of| *of != key);
         // An ended session keeps its id but gives up its name.
-        let holds = |of: &InboxName| {
-            of.as_str() == name || self.get(project, of).is_some_and(Session::is_alive)
-        };
+        let stays = |it: &Session| it.is_alive() && !process.is_some_and(|by| it.runs_only_in(by));
+        let holds =
+            |of: &InboxName| of.as_str() == name || self.get(project, of).is_some_and(stays);
         let reserved = hub_protocol::looks_reserved(name);
         reserved || other.is_some_and(holds)
     }

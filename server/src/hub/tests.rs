@@ -5,7 +5,7 @@ use hub_protocol::{Epoch, ProjectName, SessionInfo, Timestamp};
 
 use super::*;
 use crate::core::answer::AnswerKind;
-use crate::core::command::{HeldHook, Hook};
+use crate::core::command::{AgentEvent, HeldHook, Hook};
 use crate::core::sync::lock;
 use crate::log::journal::Health;
 use crate::log::journal::memory::MemoryJournal;

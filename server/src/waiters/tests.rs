@@ -163,6 +163,7 @@ impl Place {
             info: info.into(),
             alias: None,
             hooks: false,
+            left: None,
             at: self.now.wall,
         };
         self.apply(&Record::SessionSet(set));

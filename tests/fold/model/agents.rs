@@ -85,7 +85,9 @@ impl Model {
     ) -> bool {
         let known = self.sessions.get(key).cloned();
         let ends = *happened == AgentEvent::Ended;
-        if ends && known.as_ref().is_some_and(|it| it.over.is_some()) {
+        let begins = matches!(happened, AgentEvent::Started | AgentEvent::Prompt { .. });
+        let is_late = |it: &Session| it.over.is_some() && !begins;
+        if known.as_ref().map_or(ends, is_late) {
             return false;
         }
         let live = known.as_ref().is_some_and(Session::proves);

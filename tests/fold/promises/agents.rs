@@ -111,6 +111,7 @@ impl Hub {
             project: project(),
             session: name(id),
             exited,
+            process: None,
             quiet: false,
         })
     }

@@ -321,10 +321,11 @@ fn a_session_named_unknown_reaches_a_stable_state() {
 }
 
 #[test]
-fn a_session_first_seen_at_its_end_is_over() {
+fn the_end_of_an_unknown_session_changes_nothing() {
     let mut hub = Hub::new();
-    hub.hook("w1", AgentEvent::Ended);
-    assert!(!hub.session("w1").is_alive());
+    for end in [AgentEvent::Ended, AgentEvent::Left, AgentEvent::Cleared] {
+        assert_eq!(hub.hook("w1", end), []);
+    }
 }
 
 #[test]

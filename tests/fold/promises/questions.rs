@@ -184,6 +184,7 @@ fn a_session_that_ends_without_a_stop_leaves_no_open_question() {
         project: project(),
         session: name("w1"),
         exited: false,
+        process: None,
         quiet: true,
     });
     assert!(told(&records).is_empty(), "{records:?}");

@@ -233,6 +233,7 @@ async fn in_a_worktree_only_its_own_live_sessions_count_and_no_reserved_name() {
         project: project(),
         session: "over".parse().unwrap(),
         exited: false,
+        process: None,
         quiet: true,
     };
     bridge.hub.submit(over).await.unwrap();

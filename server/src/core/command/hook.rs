@@ -1,6 +1,6 @@
 //! Events of agents' hooks, in terms that all agents share.
 
-use hub_protocol::{InboxName, ProjectName, Seq, SessionInfo, Timestamp};
+use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionInfo, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -54,6 +54,13 @@ impl Hook {
     /// The event name for changes of Claude Code's session files; these are not hook events.
     pub const SESSION_FILE: &str = "session file";
 
+    /// The process that runs this session and no other one; `None` if the kernel did not confirm one.
+    pub fn process(&self) -> Option<&Process> {
+        let confirmed = self.info.process.as_ref();
+        let own = !self.shares_process && self.derived_at.is_none();
+        confirmed.filter(|it| own && it.started.is_some())
+    }
+
     /// Returns the source of the event, shown to people.
     pub fn evidence(&self) -> String {
         match self.event.as_str() {
@@ -63,11 +70,20 @@ impl Hook {
     }
 }
 
+impl AgentEvent {
+    /// Whether a session begins or goes on with this event.
+    pub fn starts(&self) -> bool {
+        matches!(self, Self::Started | Self::Resumed)
+    }
+}
+
 /// An event in a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum AgentEvent {
-    /// The session began, or continues under another id.
+    /// The session began, or its process continues it under another id.
     Started,
+    /// An earlier session goes on in this process, or a copy of one.
+    Resumed,
     /// A turn began.
     Prompt {
         /// The cause of the turn.
@@ -120,6 +136,10 @@ pub enum AgentEvent {
     },
     /// The session ended.
     Ended,
+    /// The session's process goes on with another session.
+    Left,
+    /// The session goes on under another id, which its process reports next.
+    Cleared,
     /// An event that only proves that the session is alive.
     Seen,
 }

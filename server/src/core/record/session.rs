@@ -1,6 +1,6 @@
 //! Records about sessions and their listeners.
 
-use hub_protocol::{InboxName, ProjectName, Seq, SessionInfo, Timestamp};
+use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionInfo, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// New or changed properties of a session; it begins or resumes.
@@ -18,6 +18,9 @@ pub struct SessionSet {
     /// Whether the agent's hooks reported it.
     #[serde(default)]
     pub hooks: bool,
+    /// A process that no longer runs it: it ended, or it runs another session now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Process>,
     /// When it was registered.
     pub at: Timestamp,
 }

@@ -68,7 +68,7 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
         request.note_cause(cause)?;
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let starts = event.happened == AgentEvent::Started && event.subagent.is_none();
+    let starts = event.happened.starts() && event.subagent.is_none();
     let stops = matches!(event.happened, AgentEvent::Stopped { .. });
     let accepts_context = event.accepts_context && event.subagent.is_none();
     let mut batch = None;

@@ -175,6 +175,7 @@ pub(super) async fn end(
         project: project.clone(),
         session: session.clone(),
         exited: false,
+        process: None,
         quiet,
     };
     change(&hub, command, project, session).await
