@@ -1,6 +1,7 @@
 //! The spool: requests that could not be sent, stored until a hub accepts them.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -105,6 +106,12 @@ impl Spool {
         names.is_ok_and(|names| names.len() >= MANY)
     }
 
+    /// Whether no item is spooled.
+    pub(crate) fn is_empty(&self) -> bool {
+        let names = self.open().and_then(|dir| dir.files());
+        !names.is_ok_and(|names| names.iter().any(|it| is_key(it)))
+    }
+
     fn store(&self, item: &SpoolItem, durable: bool) -> anyhow::Result<()> {
         if let Some(refused) = &self.refused {
             return Err(anyhow!("{refused:#}"));
@@ -146,6 +153,11 @@ impl Spool {
         let rejected = dir.make(Path::new(SpoolKey::REJECTED), 0o700)?;
         Ok(dir.rename_into(key.path(), &rejected, key.path())?)
     }
+}
+
+fn is_key(name: &OsStr) -> bool {
+    name.to_str()
+        .is_some_and(|it| it.parse::<SpoolKey>().is_ok())
 }
 
 fn write(dir: &Dir, draft: &Path, item: &SpoolItem, durable: bool) -> anyhow::Result<()> {

@@ -39,6 +39,17 @@ impl Process {
     }
 }
 
+/// The time since the machine started, in microseconds; it includes suspension.
+pub fn uptime_micros() -> u64 {
+    #[cfg(target_os = "linux")]
+    let clock = rustix::time::ClockId::Boottime;
+    // On macOS this clock runs while the machine sleeps.
+    #[cfg(not(target_os = "linux"))]
+    let clock = rustix::time::ClockId::Monotonic;
+    let time = rustix::time::clock_gettime(clock);
+    (time.tv_sec * 1_000_000 + time.tv_nsec / 1000).cast_unsigned()
+}
+
 /// What the system shows of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stat {

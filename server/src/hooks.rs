@@ -20,7 +20,7 @@ use crate::core::record::TurnCause;
 use crate::core::rejected::Rejected;
 use crate::fold::SessionKey;
 use crate::hub::Hub;
-use crate::waiters::{Activity, ToolReport};
+use crate::waiters::{Activity, EventTurn, ToolReport};
 
 mod edits;
 
@@ -69,6 +69,8 @@ pub struct HookParams {
     /// Whether a hook runs when a file changes that the session watches.
     pub(crate) watches: bool,
     pub(crate) lease: bool,
+    /// When the event happened, in microseconds since its machine started.
+    at: Option<u64>,
 }
 
 impl HookParams {
@@ -77,6 +79,12 @@ impl HookParams {
     fn answers_one_prompt(&self) -> Option<bool> {
         let by_entrypoint = self.entrypoint.as_ref().filter(|it| *it != "cli");
         self.headless.or(by_entrypoint.map(|_| true))
+    }
+
+    /// Whether the event's client spools it before it ends, if it gets no answer in time. What was spooled counts in its
+    /// order.
+    pub fn is_spooled_in_time(&self) -> bool {
+        self.at.is_some()
     }
 
     /// Whether the session is known to answer one prompt and end.
@@ -120,9 +128,9 @@ pub async fn submit_spooled(hub: &Hub, key: &str, spooled: &SpooledHook) -> Resu
 }
 
 /// One hook event that is being handled.
-pub struct HookRequest<'a> {
+pub struct HookRequest {
     /// The hub that handles it.
-    pub hub: &'a Hub,
+    pub hub: Hub,
     /// The agent that reports it.
     pub agent: Agent,
     /// The facts beside the payload.
@@ -135,10 +143,10 @@ pub struct HookRequest<'a> {
     once: Option<IdempotencyKey>,
 }
 
-impl<'a> HookRequest<'a> {
+impl HookRequest {
     /// Parses the payload of the agent that is named `agent`.
     pub fn new(
-        hub: &'a Hub,
+        hub: &Hub,
         agent: &str,
         params: HookParams,
         payload: &Map<String, Value>,
@@ -147,7 +155,7 @@ impl<'a> HookRequest<'a> {
         let agent: Agent = agent.parse()?;
         let event = agents::parse(agent, payload)?;
         let mut request = Self {
-            hub,
+            hub: hub.clone(),
             agent,
             params,
             event,
@@ -239,6 +247,7 @@ impl<'a> HookRequest<'a> {
             given: self.params.session.clone(),
             id: self.event.id.clone(),
             info: self.session_info(),
+            other: self.params.confirmed.other.clone(),
             shares_process: self.params.app_server,
             subagent: self.event.subagent.clone(),
             happened,
@@ -265,6 +274,14 @@ impl<'a> HookRequest<'a> {
         }
         let timed_out = self.in_activity(|it, place| it.take_timeout(place, now))?;
         Ok(if timed_out { TurnCause::Timeout } else { by })
+    }
+
+    /// Waits until earlier events of the process that reported this one are handled; the next one waits for the result to be
+    /// dropped. Only what the kernel confirmed has an order.
+    pub async fn turn(&self) -> Option<EventTurn<'_>> {
+        let confirmed = &self.params.confirmed;
+        let process = confirmed.process.as_ref().or(confirmed.other.as_ref())?;
+        Some(self.hub.in_order(process, self.params.at?).await)
     }
 
     /// Keeps the cause of the turn that begins next.

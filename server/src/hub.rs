@@ -9,7 +9,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
-use hub_protocol::Seq;
+use hub_protocol::process::uptime_micros;
+use hub_protocol::{Process, Seq};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +28,9 @@ use crate::log::timeline::Timeline;
 use crate::log::view::View;
 use crate::waiters::lease_token::Claim;
 use crate::waiters::lease_token::LeaseKey;
-use crate::waiters::{Batch, Outcome, SharedWaiters, WaitSpec, Waiters, WakeLimits};
+use crate::waiters::{
+    Batch, EventOrder, EventTurn, Outcome, SharedWaiters, WaitSpec, Waiters, WakeLimits,
+};
 
 pub mod clock;
 pub mod draft;
@@ -69,6 +72,7 @@ struct HubInner {
     /// One clone for each page of a dashboard that has the focus.
     focused: Arc<()>,
     began: Notify,
+    events: EventOrder,
     active: OnceLock<ActiveHub>,
 }
 
@@ -152,6 +156,7 @@ impl Hub {
             dashboards: Arc::new(()),
             focused: Arc::new(()),
             began: Notify::new(),
+            events: EventOrder::default(),
             active: OnceLock::new(),
         };
         let writer = Writer::new(
@@ -193,6 +198,12 @@ impl Hub {
             self.0.began.notify_one();
         }
         done
+    }
+
+    /// Waits until the earlier events of this process are handled. `at` is when this one happened, in microseconds since the
+    /// machine started. The process's next event waits until the turn is dropped.
+    pub async fn in_order(&self, process: &Process, at: u64) -> EventTurn<'_> {
+        self.0.events.turn(process, at, uptime_micros()).await
     }
 
     /// Whether another hub of the cluster is the active one.

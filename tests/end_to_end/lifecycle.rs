@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::ChildStdout;
 
+use hub_protocol::PhaseName;
 use serde_json::{Value, json};
 
 use crate::call::Running;
@@ -240,4 +241,37 @@ fn what_is_reported_after_the_end_changes_nothing() {
     agent.dies();
     assert!(!place.said().iter().any(|it| it.contains("unknown")));
     assert_eq!(errors(&place), [""; 0]);
+}
+
+#[test]
+fn what_is_reported_while_the_hub_stands_still_counts_in_its_order() {
+    let place = Place::with_hub();
+    let mut agent = Agent::start(&place, "claude");
+    agent.starts("s", "startup");
+    for n in 0..4 {
+        agent.prompts("s");
+        place.pause(true);
+        let done = format!("done {n}");
+        agent.says("s", "Stop", json!({ "last_assistant_message": done }));
+        agent.says(
+            "s",
+            "UserPromptSubmit",
+            json!({ "prompt": format!("again {n}") }),
+        );
+        place.pause(false);
+        let told = |what: &str| place.said().iter().any(|it| it.ends_with(what));
+        until("both are told", || {
+            told(&done) && told(&format!("again {n}"))
+        });
+        assert_eq!(
+            place.session("s").phase.name,
+            PhaseName::Working,
+            "round {n}"
+        );
+        agent.says(
+            "s",
+            "Stop",
+            json!({ "last_assistant_message": "again done" }),
+        );
+    }
 }

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hub_protocol::{InboxInfo, Inboxes, Notification, Question, Questions, Session};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 pub(crate) use crate::call::{Call, Done, Running, first_line, json, read};
@@ -157,6 +158,13 @@ impl Place {
         let mut hub = self.hub.take().expect("a hub");
         hub.process.kill().expect("a living hub");
         hub.process.wait().expect("its end");
+    }
+
+    /// Stops the hub's process, or lets it go on.
+    pub(crate) fn pause(&self, pause: bool) {
+        let hub = self.hub.as_ref().expect("a hub");
+        let signal = if pause { Signal::STOP } else { Signal::CONT };
+        kill_process(Pid::from_child(&hub.process), signal).expect("it runs");
     }
 
     /// Kills the hub, and starts it again.

@@ -38,7 +38,7 @@ fn about_sessions() -> impl Strategy<Value = Record> {
         2 => (place(), info(), prop::option::of(inbox()), any::<bool>(), any::<i64>()).prop_map(
             |((project, session), info, alias, hooks, at)| {
                 let (info, at) = (info.into(), time(at));
-                Record::SessionSet(SessionSet { project, session, info, alias, hooks, left: None, at })
+                Record::SessionSet(SessionSet { project, session, info, alias, hooks, also: None, left: None, at })
             }
         ),
         2 => (place(), turn(), any::<i64>()).prop_map(|((project, session), turn, at)| {

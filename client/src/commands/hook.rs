@@ -12,8 +12,9 @@ mod payload;
 mod surroundings;
 mod view;
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
+use hub_protocol::process::uptime_micros;
 use hub_protocol::{AckRequest, Agent, SpoolItem, SpoolKey, Spooled, SpooledHook, Timestamp};
 use reqwest::Response;
 use serde::de::IgnoredAny;
@@ -65,6 +66,9 @@ pub(crate) struct HookArgs {
     plugin: bool,
 }
 
+/// How often to look whether the hub has emptied its spool.
+const LOOK: Duration = Duration::from_millis(5);
+
 /// A hook that is being sent.
 struct HookRequest<'a> {
     agent: Agent,
@@ -84,7 +88,7 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
         None => read_stdin(),
     };
     let Some(text) = text else { return };
-    let budget = Budget::starting_now();
+    let (at, budget) = (uptime_micros(), Budget::starting_now());
     let Some(payload) = Payload::parse(&text, args.event.as_deref()) else {
         return;
     };
@@ -109,7 +113,8 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
         agent: args.agent,
         path: surroundings
             .path(&context.env, args, payload.is_stop())
-            .maybe("app_server", in_app_server.then_some(true)),
+            .maybe("app_server", in_app_server.then_some(true))
+            .with("at", at),
         ts: Timestamp::now(),
         context: &context,
         payload,
@@ -152,11 +157,30 @@ impl HookRequest<'_> {
             hub.send(&probe, patience).await?;
             patience = budget::LONGEST_HOLD;
         }
+        self.let_spooled_go_first(&hub).await;
         let path = self.path.clone().with("lease", true);
         let request =
             Request::post(path, self.payload.json()).header("idempotency-key", self.key.as_str());
         let answer = hub.send(&request, patience).await?;
         Ok((hub, answer))
+    }
+
+    /// Gives a hub that answers again some time to take earlier events from its spool.
+    async fn let_spooled_go_first(&self, hub: &Hub) {
+        let spool = Spool::of(&self.context.settings);
+        if spool.elsewhere().is_some() || spool.is_empty() {
+            return;
+        }
+        let probe = Request::get(Path::new("/healthz"));
+        let patience = self.budget.for_earlier();
+        if hub.send(&probe, patience).await.is_ok() {
+            let emptied = async {
+                while !spool.is_empty() {
+                    tokio::time::sleep(LOOK).await;
+                }
+            };
+            let _ = tokio::time::timeout(self.budget.for_earlier(), emptied).await;
+        }
     }
 
     /// Prints the answer, and acknowledges the notifications in it after the output is flushed.

@@ -261,6 +261,7 @@ async fn submit(hub: &Hub, session: &KnownSession, happened: AgentEvent) {
         given: None,
         id: session.key.1.clone(),
         info: SessionInfo::default(),
+        other: None,
         shares_process: false,
         subagent: None,
         happened,

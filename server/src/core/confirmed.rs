@@ -6,6 +6,8 @@ use hub_protocol::{Process, SessionInfo};
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Confirmed {
     pub(crate) process: Option<Process>,
+    /// A process that runs the session beside the one that it has.
+    pub(crate) other: Option<Process>,
     pub(crate) pane: Option<String>,
     pub(crate) pane_delivery: Option<bool>,
 }

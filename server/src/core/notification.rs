@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{Notified, Route, Target};
 
+/// The beginning of the keys that only hooks give.
+pub const HOOK_KEYS: &str = "hook:";
+
 /// A notification that has no number yet.
 #[allow(clippy::struct_excessive_bools)] // independent properties
 #[derive(Debug, Clone, Serialize, Deserialize)]

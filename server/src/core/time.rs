@@ -25,11 +25,5 @@ impl Now {
 
 /// Returns the time since the machine started, in milliseconds; it includes suspension.
 pub fn boot_millis() -> i64 {
-    #[cfg(target_os = "linux")]
-    let clock = rustix::time::ClockId::Boottime;
-    // On macOS this clock runs while the machine sleeps.
-    #[cfg(not(target_os = "linux"))]
-    let clock = rustix::time::ClockId::Monotonic;
-    let time = rustix::time::clock_gettime(clock);
-    time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+    (hub_protocol::process::uptime_micros() / 1000).cast_signed()
 }

@@ -71,7 +71,11 @@ impl State {
             let set = self.set_session(place, &hook.info, alias.as_ref(), Some(hook), now);
             transaction.also(self.with_room(set, now)?);
         }
-        if moves && let Some(process) = hook.process() {
+        let joins = process::joins(hook, known);
+        if let Some(process) = joins {
+            transaction.join_process(&(project.clone(), key.clone()), process);
+        }
+        if let Some(process) = joins.or(hook.process().filter(|_| moves)) {
             transaction.switch_to(&(project.clone(), key.clone()), process);
         }
         // A held request is not yet proof that the model continued, so it proves no delivery; neither does a file. But the
@@ -240,15 +244,11 @@ impl HookContext<'_, '_> {
 
     fn stopped(&mut self, text: &str, tasks: &[String]) -> Result<(), Refusal> {
         let turn = self.session().map(|it| it.turn.clone()).unwrap_or_default();
-        let asked = self
-            .state
-            .questions
-            .of(self.project, self.key)
-            .next()
-            .is_some();
+        // A turn has no dialog after its end; one that nobody could answer was denied.
+        let place = (self.project, self.key);
+        self.transaction.withdraw_dialogs(place, |it| it.is_none());
         let silent = turn.signalled
             || turn.stopped
-            || asked
             || turn.by == TurnCause::Timeout && self.state_is(SessionState::Working);
         let fresh: Vec<&String> = tasks
             .iter()
@@ -344,7 +344,10 @@ impl HookContext<'_, '_> {
             });
         }
         let msg = texts::with_excerpt(&format!("Agent {name} is waiting for input"), text);
-        if turn.stopped || turn.signalled || turn.fails_from.is_some() {
+        let works = self
+            .session()
+            .is_none_or(|it| it.state.is_none_or(|it| it == SessionState::Working));
+        if !works || turn.stopped || turn.fails_from.is_some() {
             // Recorded only, because the stop, the signal or the failure of this turn said more.
             return self.post(Kind::Waiting, msg, |draft| {
                 (draft.explicit_kind, draft.recorded) = (false, true);
@@ -443,7 +446,7 @@ impl HookContext<'_, '_> {
     /// Whether no other process than that of the event runs the session; else the event's process leaves it.
     fn is_last(&mut self) -> bool {
         let place = self.place();
-        let process = self.hook.process();
+        let process = self.hook.process().or(self.hook.other.as_ref());
         process.is_none_or(|it| self.transaction.leave_process(&place, it))
     }
 

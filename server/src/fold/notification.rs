@@ -12,7 +12,7 @@ use super::session::Session;
 use super::transaction::Transaction;
 use super::{Leased, State};
 use crate::core::command::Refusal;
-use crate::core::notification::{Draft, Routing};
+use crate::core::notification::{Draft, HOOK_KEYS, Routing};
 use crate::core::record::{Notified, Record, Target};
 
 /// Replies in a longer chain wake no waiter, so that two agents that answer each other stop.
@@ -53,7 +53,10 @@ impl State {
         if let Some((name, state)) = &route.session {
             let evidence = format!("notify {}", route.kind);
             self.sessions.change(&route.project, name, seq, |session| {
-                session.note_state(*state, seq, route.ts, &evidence);
+                // What hooks derive about a turn replaces no word about its end.
+                let key = route.key.as_deref();
+                let is_word = !key.is_some_and(|it| it.starts_with(HOOK_KEYS));
+                session.note_state(*state, seq, route.ts, &evidence, is_word);
                 session.last = Some(seq);
             });
         }

@@ -18,6 +18,13 @@ pub(super) fn moves(hook: &Hook, known: Option<&Session>) -> bool {
     process.is_some() && process != before && (begins || before.is_none())
 }
 
+/// Whether a hook event shows that another process runs the session too, which lives in its own.
+pub(super) fn joins<'a>(hook: &'a Hook, known: Option<&Session>) -> Option<&'a Process> {
+    let other = hook.other.as_ref().filter(|_| hook.happened.starts())?;
+    let runs = |it: &Session| it.processes().any(|it| it == other);
+    (!known.is_some_and(runs)).then_some(other)
+}
+
 /// Whether a hook event shows that a session that has ended runs again. What else its process reports, or is reported
 /// late, is older than the end.
 pub(super) fn revives(hook: &Hook, ended: &Session) -> bool {
@@ -49,10 +56,25 @@ impl Transaction<'_> {
             info: info.into(),
             alias: None,
             hooks: false,
+            also: None,
             left: Some(process.clone()),
             at: self.now,
         })]);
         false
+    }
+
+    /// Notes that another process runs a session too.
+    pub(super) fn join_process(&mut self, (project, key): &SessionKey, process: &Process) {
+        self.also([Record::SessionSet(SessionSet {
+            project: project.clone(),
+            session: key.clone(),
+            info: Box::default(),
+            alias: None,
+            hooks: true,
+            also: Some(process.clone()),
+            left: None,
+            at: self.now,
+        })]);
     }
 
     /// Ends a session because its process runs another one now. That is no news, and its questions stay open, because it

@@ -224,11 +224,20 @@ impl Session {
         self.info()?.parent.as_ref()
     }
 
-    /// Applies a state that a notification reported.
-    pub(super) fn note_state(&mut self, state: SessionState, seq: Seq, ts: Timestamp, what: &str) {
+    /// Applies a state that a notification reported. `is_word` is whether it says how the turn ends.
+    pub(super) fn note_state(
+        &mut self,
+        state: SessionState,
+        seq: Seq,
+        ts: Timestamp,
+        what: &str,
+        is_word: bool,
+    ) {
         (self.state, self.seq, self.ts) = (Some(state), seq, ts);
         what.clone_into(&mut self.evidence);
-        self.turn.signalled = state != SessionState::Working;
+        if is_word {
+            self.turn.signalled = state != SessionState::Working;
+        }
         self.turn.fails_from = None;
         if state == SessionState::Working {
             self.worked = Some(ts);
@@ -255,17 +264,16 @@ impl Session {
             ..Registered::default()
         });
         it.keep_old_name(record);
-        let replaced = it.info.process.take_if(|_| record.info.process.is_some());
         if self.ended_at.is_some() {
             self.others.clear();
-        } else {
-            self.others.extend(replaced);
         }
         merge(&mut it.info, &record.info);
         let is_other = |process: &Process| {
             it.info.process.as_ref() != Some(process) && record.left.as_ref() != Some(process)
         };
         self.others.retain(is_other);
+        let also = record.also.iter().filter(|it| is_other(it));
+        self.others.extend(also.cloned());
         let surplus = self.others.len().saturating_sub(MAX_PROCESSES);
         self.others.drain(..surplus);
         it.measure();

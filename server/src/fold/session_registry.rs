@@ -177,6 +177,7 @@ impl State {
                 info: info.into(),
                 alias: alias.cloned(),
                 hooks,
+                also: None,
                 left: None,
                 at,
             })

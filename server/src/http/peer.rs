@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use hub_protocol::process::started;
 use serde::{Deserialize, Serialize};
 
 pub(crate) mod owner;
@@ -30,6 +31,13 @@ pub(crate) enum Peer {
         /// The kind of caller.
         kind: CallerKind,
     },
+}
+
+impl Peer {
+    /// Whether the process that connected has ended.
+    pub(crate) fn is_gone(self) -> bool {
+        matches!(self, Self::Unix { pid: Some(pid) } if started(pid).is_none())
+    }
 }
 
 /// The kind of caller.

@@ -5,7 +5,7 @@ use hub_protocol::{
     Evidence, InboxName, Kind, MAX_ITEM_BYTES, Notification, Post, ProjectName, Seq, Timestamp,
 };
 
-use crate::core::notification::{Draft, HEAD, is_longer, kind_of, tail_of};
+use crate::core::notification::{Draft, HEAD, HOOK_KEYS, is_longer, kind_of, tail_of};
 use crate::core::rejected::Rejected;
 use crate::hub::Hub;
 use crate::log::Log;
@@ -26,8 +26,6 @@ const MAX_TITLE: usize = 512;
 /// The most bytes of a question's text in the title of its answer.
 const MAX_QUESTION: usize = 200;
 const MAX_KEY: usize = 256;
-/// The beginning of the keys that only hooks give.
-const HOOK_KEYS: &str = "hook:";
 const MAX_OPTIONS: usize = 32;
 const MAX_OPTION: usize = 256;
 

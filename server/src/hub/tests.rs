@@ -49,6 +49,7 @@ async fn a_permission_is_held_from_its_commit_until_its_request_ends() {
         given: None,
         id: "w1".parse().unwrap(),
         info: SessionInfo::default(),
+        other: None,
         shares_process: false,
         subagent: None,
         happened: AgentEvent::Permission {

@@ -163,6 +163,7 @@ impl Place {
             info: info.into(),
             alias: None,
             hooks: false,
+            also: None,
             left: None,
             at: self.now.wall,
         };

@@ -26,6 +26,7 @@ impl Driver {
             given: None,
             id: id.clone(),
             info: SessionInfo::default(),
+            other: None,
             shares_process: false,
             subagent: None,
             happened: happened.clone(),

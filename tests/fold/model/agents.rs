@@ -94,11 +94,8 @@ impl Model {
         self.prove(key, happened);
         let is_new = known.is_none();
         let before = known.unwrap_or_default();
-        let asked = self.questions_that(|it| it.is_open() && it.is_from(key));
-        let silent = before.signalled
-            || before.stopped
-            || !asked.is_empty()
-            || before.by == TurnCause::Timeout && before.works();
+        let silent =
+            before.signalled || before.stopped || before.by == TurnCause::Timeout && before.works();
         match happened {
             AgentEvent::Prompt { by, .. } if *by != TurnCause::Timeout => {
                 self.agent_says(id, key, Kind::Progress, false, now);

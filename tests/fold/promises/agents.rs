@@ -12,6 +12,7 @@ pub(super) fn hook(id: &str, happened: AgentEvent) -> Hook {
         given: None,
         id: name(id),
         info: SessionInfo::default(),
+        other: None,
         shares_process: false,
         subagent: None,
         happened,

@@ -90,17 +90,6 @@ fn a_signal_of_an_earlier_turn_does_not_replace_the_next_stop() {
 }
 
 #[test]
-fn an_open_question_replaces_the_stop() {
-    let mut hub = working();
-    let id = hub.say(said("w1", Kind::Question));
-    hub.hook("w1", prompt(Wake));
-    hub.tells("w1", stop("done"), "");
-    hub.withdraw(id);
-    hub.hook("w1", prompt(Wake));
-    assert_eq!(hub.told("w1", stop("done")).len(), 1);
-}
-
-#[test]
 fn a_stop_that_continues_the_turn_does_not_count() {
     let mut hub = working();
     let continues = AgentEvent::Stopped {
@@ -318,6 +307,34 @@ fn a_session_named_unknown_reaches_a_stable_state() {
     hub.hook("unknown", prompt(Wake));
     hub.hook("unknown", stop_with("wait", &["b1"]));
     tells(&hub.tick(), "waiting primary!");
+}
+
+#[test]
+fn a_stop_is_told_after_a_dialog_that_nobody_could_answer() {
+    for dialog in [permission(), asks("?")] {
+        let mut hub = working();
+        hub.hook("w1", dialog);
+        hub.tells("w1", stop("denied"), "complete lead! primary!");
+        assert!(hub.state.questions(false).is_empty());
+    }
+}
+
+#[test]
+fn an_open_question_replaces_the_stop_of_its_own_turn_only() {
+    let mut hub = working();
+    hub.say(said("w1", Kind::Question));
+    hub.tells("w1", stop("asked"), "");
+    hub.hook("w1", prompt(Wake));
+    hub.tells("w1", stop("other work"), "complete lead! primary!");
+    assert_eq!(hub.state.questions(false).len(), 1);
+}
+
+#[test]
+fn a_stop_is_told_after_an_interruption_that_was_only_derived() {
+    let mut hub = working();
+    let (_, seq) = hub.state.session_state(&project(), &name("w1")).unwrap();
+    hub.derived("w1", seq, AgentEvent::Interrupted);
+    hub.tells("w1", stop("done"), "complete lead! primary!");
 }
 
 #[test]

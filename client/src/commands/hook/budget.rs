@@ -9,6 +9,9 @@ const ALL: Duration = Duration::from_secs(1);
 /// The deadline for the answer's head. It leaves time to spool the hook.
 const ANSWER_BY: Duration = Duration::from_millis(900);
 
+/// The deadline for the hub to take earlier events.
+const EARLIER_BY: Duration = Duration::from_millis(400);
+
 /// The least time for the rest of an answer. The hub writes it at once, also after it has held the request.
 const BODY: Duration = Duration::from_millis(50);
 
@@ -34,6 +37,11 @@ impl Budget {
     /// How long the answer's head may take from now.
     pub(super) fn until_answered(&self) -> Duration {
         ANSWER_BY.saturating_sub(self.started.elapsed())
+    }
+
+    /// How long earlier events may take from now.
+    pub(super) fn for_earlier(&self) -> Duration {
+        EARLIER_BY.saturating_sub(self.started.elapsed())
     }
 
     /// How long the rest of an answer may take from now.

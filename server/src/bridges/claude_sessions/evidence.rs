@@ -7,6 +7,8 @@
 //!   so nothing that a hook will still report is taken from the file.
 //! - An older status, or one of the future, does not count: the hooks win. But if the file says `idle` or `waiting` for
 //!   [`OLDER_DELAY`], without a report of a hook in between, it counts: it was only written late.
+//! - A prompt that follows a turn at once may be reported before the file says that the turn has ended, so `idle` counts after
+//!   [`IDLE_DELAY`].
 //! - A dialog is shown while its hook still runs, so a new one counts after [`DIALOG_DELAY`].
 //! - The writer thread ignores the event if the session's state was reported again since the bridge read it.
 
@@ -21,6 +23,9 @@ use crate::fold::SessionKey;
 
 /// An older status is believed after this delay, because the file may be written late.
 pub(super) const OLDER_DELAY: Duration = Duration::from_secs(2);
+
+/// A turn without a report of its end is believed to be over after this delay: the file may still say what was before it.
+pub(super) const IDLE_DELAY: Duration = Duration::from_millis(200);
 
 /// A dialog without a report of a hook is believed after this delay.
 pub(super) const DIALOG_DELAY: Duration = Duration::from_secs(1);
@@ -89,6 +94,7 @@ pub(super) fn unreported_event(
     let newer = updated > session.since && updated <= now;
     let delay = match (file.status, newer) {
         (Status::Waiting, true) => DIALOG_DELAY,
+        (Status::Idle, true) => IDLE_DELAY,
         (_, true) => Duration::ZERO,
         (Status::Idle | Status::Waiting, false) => OLDER_DELAY,
         (Status::Busy | Status::Unknown, false) => return None,

@@ -65,8 +65,8 @@ fn an_idle_status_newer_than_the_turn_is_an_interruption() {
     let turn = session(100, None);
     assert_eq!(events(&turn, &file(Status::Busy, 90)), (None, None));
     assert_eq!(events(&turn, &file(Status::Busy, 120)), (None, None));
-    let (at_once, _) = events(&turn, &file(Status::Idle, 120));
-    assert_eq!(at_once, Some(AgentEvent::Interrupted));
+    let interrupted = (None, Some(AgentEvent::Interrupted));
+    assert_eq!(events(&turn, &file(Status::Idle, 120)), interrupted);
     let ended = idle_session(100);
     assert_eq!(events(&ended, &file(Status::Idle, 120)), (None, None));
 }
@@ -104,7 +104,7 @@ fn a_session_that_works_again_has_left_its_dialog() {
         Some(AgentEvent::Worked)
     );
     assert_eq!(
-        events(&dialog, &file(Status::Idle, 120)).0,
+        events(&dialog, &file(Status::Idle, 120)).1,
         Some(AgentEvent::Interrupted)
     );
 }

@@ -19,6 +19,9 @@ pub struct Hook {
     pub id: InboxName,
     /// The session's properties, as far as they are known.
     pub info: SessionInfo,
+    /// The process that reported the event, if it is not the session's own, which lives.
+    #[serde(default)]
+    pub other: Option<Process>,
     /// Whether the session's process also runs other sessions, so that it does not identify this one.
     pub shares_process: bool,
     /// The subagent in which it happened, by the agent's id of it; `None` in the session itself.

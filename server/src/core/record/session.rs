@@ -18,6 +18,9 @@ pub struct SessionSet {
     /// Whether the agent's hooks reported it.
     #[serde(default)]
     pub hooks: bool,
+    /// Another process that runs it too from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub also: Option<Process>,
     /// A process that no longer runs it: it ended, or it runs another session now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Process>,

@@ -93,6 +93,7 @@ impl LocalClaim {
         let shows = is_own || known.is_none();
         Confirmed {
             process: process.filter(|_| is_own).cloned(),
+            other: process.filter(|_| !is_own).cloned(),
             pane: self.pane.filter(|_| shows),
             pane_delivery: self.pane_delivery.filter(|_| is_own),
         }

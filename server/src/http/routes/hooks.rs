@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use hub_protocol::{
     Agent, Framed, InboxName, OwnWords, QuestionState, Seq, Timestamp, Verdict, Way, WhyWoken,
     verdict,
@@ -25,6 +25,7 @@ use crate::core::record::TurnCause;
 use crate::fold::Inbox;
 use crate::hooks::{HookParams, HookRequest};
 use crate::http::error::{ApiError, Code};
+use crate::http::peer::Peer;
 use crate::http::request::local::{LocalClaim, Origin};
 use crate::http::request::params::{Params, PathParam};
 use crate::http::request::payload::Payload;
@@ -43,12 +44,16 @@ pub(super) async fn hook(
     State(hub): State<Hub>,
     PathParam(agent): PathParam<String>,
     Params(params): Params<HookParams>,
+    Extension(peer): Extension<Peer>,
     origin: Origin,
     headers: HeaderMap,
     payload: Payload,
 ) -> Result<Response, ApiError> {
     let once = notify::once_key(&headers)?.map(|key| IdempotencyKey::new(&key, agent.as_bytes()));
     let payload: Map<String, Value> = payload.json()?;
+    if params.is_spooled_in_time() && peer.is_gone() {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
     let mut request = HookRequest::new(&hub, &agent, params, &payload, once)?;
     let place = (request.project(), request.session());
     let claim = LocalClaim {
@@ -57,10 +62,20 @@ pub(super) async fn hook(
         pane_delivery: request.params.pane_delivery,
     };
     request.params.confirmed = claim.confirm(&hub, &origin, place)?;
-    respond(&request).await
+    if request.held.is_some() {
+        drop(request.turn().await);
+        return respond(&request).await;
+    }
+    // In a task of its own: what an agent reported counts in its order, also if it no longer waits for the answer.
+    let handled = tokio::spawn(async move {
+        let _turn = request.turn().await;
+        respond(&request).await
+    });
+    let handled = handled.await;
+    handled.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
 }
 
-async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
+async fn respond(request: &HookRequest) -> Result<Response, ApiError> {
     let event = &request.event;
     request.note_mode()?;
     request.note_tool()?;
@@ -107,7 +122,7 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
         }));
     }
     if let Some(batch) = &mut batch {
-        texts.push(text(request.hub, batch).await?);
+        texts.push(text(&request.hub, batch).await?);
     }
     if accepts_context && !stops && session.is_some_and(|session| session.warn) {
         texts.extend(wake_method(request).warning().map(OwnWords::of));
@@ -129,18 +144,18 @@ async fn respond(request: &HookRequest<'_>) -> Result<Response, ApiError> {
 }
 
 /// The note that shows the person which notifications woke this turn, if a wake began it.
-async fn wake_note(request: &HookRequest<'_>) -> Result<Option<OwnWords>, ApiError> {
+async fn wake_note(request: &HookRequest) -> Result<Option<OwnWords>, ApiError> {
     match request.event.happened {
         AgentEvent::Prompt {
             by: TurnCause::Wake | TurnCause::Task,
             ..
-        } => wake_note::text(request.hub, request.project(), request.session()).await,
+        } => wake_note::text(&request.hub, request.project(), request.session()).await,
         _ => Ok(None),
     }
 }
 
 /// Creates the file that the session shall watch; `None` if that failed, because other ways wake the session too.
-async fn watched_file(request: &HookRequest<'_>) -> Result<Option<PathBuf>, ApiError> {
+async fn watched_file(request: &HookRequest) -> Result<Option<PathBuf>, ApiError> {
     let (project, session) = (request.project(), request.session());
     let number = request.hub.read(|state, _| {
         let (project, key) = state.resolve_key(project, session);
@@ -158,7 +173,7 @@ async fn watched_file(request: &HookRequest<'_>) -> Result<Option<PathBuf>, ApiE
     Ok(created.ok())
 }
 
-fn wake_method(request: &HookRequest<'_>) -> WakeMethod {
+fn wake_method(request: &HookRequest) -> WakeMethod {
     match request.agent {
         _ if request.params.rewake => WakeMethod::RewakeHook,
         _ if request.params.is_headless() => WakeMethod::Never,
@@ -169,7 +184,7 @@ fn wake_method(request: &HookRequest<'_>) -> WakeMethod {
 }
 
 /// The request for a batch of everything that is pending for the session, up to [`MAX_TEXT_BYTES`].
-fn spec(request: &HookRequest<'_>) -> WaitSpec {
+fn spec(request: &HookRequest) -> WaitSpec {
     let name = format!("hook:{}", request.event.id);
     let session = Some(request.session());
     WaitSpec {
@@ -179,10 +194,7 @@ fn spec(request: &HookRequest<'_>) -> WaitSpec {
 }
 
 /// Adds the notifications that the session's module announced, if this event reports the module's prompt.
-fn with_announced(
-    request: &HookRequest<'_>,
-    batch: Option<Batch>,
-) -> Result<Option<Batch>, ApiError> {
+fn with_announced(request: &HookRequest, batch: Option<Batch>) -> Result<Option<Batch>, ApiError> {
     let by = TurnCause::Wake;
     if !matches!(&request.event.happened, AgentEvent::Prompt { by: found, .. } if *found == by) {
         return Ok(batch);
@@ -222,7 +234,7 @@ fn with_announced(
 
 /// Whether a waking notification is pending. A delivery at a stop begins another turn, as a wake does, so notifications
 /// that only ride along are not delivered there by themselves.
-fn has_waking_item(request: &HookRequest<'_>) -> Result<bool, ApiError> {
+fn has_waking_item(request: &HookRequest) -> Result<bool, ApiError> {
     let (project, session) = (request.project(), request.session());
     let wakes = request.hub.read(|state, waiters| {
         let (project, key) = state.resolve_key(project, session);
@@ -244,7 +256,7 @@ struct SessionStatus {
     warn: bool,
 }
 
-fn session_status(request: &HookRequest<'_>) -> Result<SessionStatus, ApiError> {
+fn session_status(request: &HookRequest) -> Result<SessionStatus, ApiError> {
     let (project, session) = (request.project(), request.session());
     let new_turn = matches!(request.event.happened, AgentEvent::Prompt { .. });
     // An extension polls between the turns, so it holds the inbox then.
@@ -294,17 +306,14 @@ async fn text(hub: &Hub, batch: &mut Batch) -> Result<OwnWords, ApiError> {
 }
 
 /// Returns the lease in headers if the caller acknowledges by itself; otherwise records the batch as shown.
-async fn acknowledge(
-    request: &HookRequest<'_>,
-    batch: Option<Batch>,
-) -> Result<HeaderMap, ApiError> {
+async fn acknowledge(request: &HookRequest, batch: Option<Batch>) -> Result<HeaderMap, ApiError> {
     let mut headers = HeaderMap::new();
     let Some(batch) = batch else {
         return Ok(headers);
     };
     let claim = batch.claim(request.hub.log().epoch());
     if !request.params.lease {
-        wait::settle(request.hub, claim).await?;
+        wait::settle(&request.hub, claim).await?;
         return Ok(headers);
     }
     let inbox = claim.items.first().map(|(inbox, _)| inbox.to_string());
@@ -326,7 +335,7 @@ struct HeldReply {
 /// Waits for the answer to a held request. A question that the hub itself settled gives none, and then the agent's own
 /// dialog decides.
 async fn held_reply(
-    request: &HookRequest<'_>,
+    request: &HookRequest,
     held: HeldHook,
     delivers: bool,
 ) -> Result<HeldReply, ApiError> {
@@ -337,10 +346,10 @@ async fn held_reply(
     };
     // After a denial no other hook reports that the turn goes on, and the turn's stop would not count as news.
     let worked = request.command_of(AgentEvent::Worked, None);
-    let handover = Handover::new(request.hub, id, guard, worked);
+    let handover = Handover::new(&request.hub, id, guard, worked);
     let left = held.until.as_millis() - Timestamp::now().as_millis();
     let patience = Duration::from_millis(left.try_into().unwrap_or(0));
-    let question = questions::settled(request.hub, id, patience).await?;
+    let question = questions::settled(&request.hub, id, patience).await?;
     let is_answered = question.state == QuestionState::Answered;
     let Some(answer) = question.answer.filter(|_| is_answered) else {
         return Ok(HeldReply::default());

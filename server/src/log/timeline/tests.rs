@@ -35,6 +35,7 @@ impl Folded {
             info: Box::default(),
             alias: None,
             hooks: true,
+            also: None,
             left: None,
             at: at(second),
         }));
