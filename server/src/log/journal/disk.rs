@@ -139,7 +139,7 @@ fn open_log(
     let begin = || -> Result<_, OpenError> {
         if !store.has_log() {
             wal::create(files, options.log_bytes)?;
-            store.begin_log()?;
+            store.begin_log(options.log_bytes)?;
         }
         let opened = wal::open(files, store, options)?;
         if opened.1.is_empty() {
@@ -177,6 +177,7 @@ impl DiskShared {
             self.queue.wait_for_all()?;
             self.store.append(entries)?;
         }
+        self.store.check_place(writer.wal.place())?;
         writer.chain = chain;
         self.head.fetch_add(entries.len() as u64, Ordering::Release);
         Ok(())
