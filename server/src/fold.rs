@@ -24,7 +24,8 @@ mod forward; // how far each forward is
 mod hook; // an agent's hook events become notifications
 mod idempotency; // a request with an Idempotency-Key is carried out once
 mod inbox; // one inbox and its pending items
-mod inbox_table; // all inboxes, their caps and their closing
+mod inbox_room; // how many inboxes there may be, and which empty ones are closed for others
+mod inbox_table; // all inboxes, and their closing
 mod listener; // a session is notified of another session's next stop
 mod notification; // the inboxes that a notification goes to
 mod phase; // whether a session waits for the person

@@ -86,9 +86,7 @@ impl Transaction<'_> {
         } else {
             self.targets(draft, &from)
         };
-        for target in &targets {
-            self.open(&it.project, &target.inbox)?;
-        }
+        self.open(&it.project, &targets)?;
         let priority = self.supersede(draft, &from, id, &targets);
         if RideAlong::by_content(priority, it.hops, draft.quiet).is_some() {
             for target in &mut targets {
