@@ -27,6 +27,7 @@ mod inbox; // one inbox and its pending items
 mod inbox_room; // how many inboxes there may be, and which empty ones are closed for others
 mod inbox_table; // all inboxes, and their closing
 mod listener; // a session is notified of another session's next stop
+mod loss; // what was lost, and whether the person knows
 mod notification; // the inboxes that a notification goes to
 mod phase; // whether a session waits for the person
 mod preferences; // the person's preferences
@@ -59,6 +60,7 @@ pub use forward::ForwardCursor;
 pub use hub_protocol::Status;
 pub use inbox::{Inbox, Item};
 pub use listener::Listener;
+pub use loss::Loss;
 pub use phase::SessionPhase;
 pub use question::Question;
 pub use ride_along::RideAlong;
@@ -94,6 +96,8 @@ pub struct State {
     #[serde(default)]
     forwards: BTreeMap<String, ForwardCursor>,
     retention: retention::RetentionState,
+    #[serde(default, skip_serializing_if = "loss::Losses::is_empty")]
+    losses: loss::Losses,
     #[serde(default)]
     hidden: reset::HiddenHistory,
     #[serde(default)]

@@ -61,6 +61,7 @@ impl State {
         let size = u32::try_from(it.json.len()).unwrap_or(u32::MAX);
         self.inboxes.put(seq, route, size);
         self.questions.ask(seq, route);
+        self.note_loss_told(route);
         if route.from == person() {
             self.seen.insert(seq);
         }

@@ -119,11 +119,6 @@ impl DiskJournal {
         (self.head(), writer.chain)
     }
 
-    /// Returns the ranges of lost records that reads have found so far.
-    pub fn lost_ranges(&self) -> Vec<LostRange> {
-        self.shared.store.lost_ranges()
-    }
-
     /// Returns the identity of the journal, its first kept record and the chain there.
     pub fn origin(&self) -> JournalOrigin {
         self.shared.store.origin()
@@ -225,6 +220,10 @@ impl Journal for DiskJournal {
 
     fn lost_at(&self, seq: Seq) -> Option<LostRange> {
         self.shared.store.lost_at(seq)
+    }
+
+    fn lost_ranges(&self) -> Vec<LostRange> {
+        self.shared.store.lost_ranges()
     }
 
     fn trim(&self, below: Seq) -> Result<(), JournalError> {

@@ -126,11 +126,6 @@ impl SledJournal {
         Ok(())
     }
 
-    /// Returns the ranges of lost records that reads have found so far.
-    pub fn lost_ranges(&self) -> Vec<LostRange> {
-        self.shared.lost_ranges.all()
-    }
-
     /// Returns the identity of the journal, its first kept record and the chain there.
     pub fn origin(&self) -> JournalOrigin {
         let anchor = self.shared.epoch_file.last();
@@ -270,6 +265,10 @@ impl Journal for SledJournal {
 
     fn lost_at(&self, seq: Seq) -> Option<LostRange> {
         self.shared.lost_ranges.at(seq)
+    }
+
+    fn lost_ranges(&self) -> Vec<LostRange> {
+        self.shared.lost_ranges.all()
     }
 
     fn trim(&self, below: Seq) -> Result<(), JournalError> {
