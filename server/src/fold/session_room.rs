@@ -10,7 +10,7 @@ use crate::core::record::{InboxClosed, Record, SessionEnded, SessionSet};
 /// The most registered sessions that are alive.
 const MAX_ALIVE: usize = 1_000;
 /// How long a live session must have been silent before it makes room for a new one, in milliseconds. Only a session
-/// whose process nobody watches is silent for so long without an end; if it goes on after all, it lives again.
+/// whose process nobody watches is silent for so long without an end; its next prompt would make it live again.
 const SILENT_MS: i64 = 7 * 24 * 3600 * 1000;
 /// The most bytes of one session's registration, as JSON.
 const MAX_SIZE: usize = 32 * 1024;

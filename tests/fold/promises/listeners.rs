@@ -310,6 +310,7 @@ fn a_listener_whose_target_is_gone_makes_room_and_its_caller_is_notified() {
         session: name("w7"),
         exited: false,
         quiet: true,
+        process: None,
     });
     let records = hub.run(&another);
     assert_eq!(Hub::ends(&records), [ListenerEnd::Removed]);
