@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use anyhow::{Context as _, anyhow};
 use hub_protocol::{SpoolItem, SpoolKey};
@@ -19,9 +19,6 @@ use crate::system::random;
 
 /// From this many files on, a hook spools nothing more, and a tunnel brings nothing more.
 const MANY: usize = 1000;
-
-/// A draft of this age was left by a process that was killed: writing one takes milliseconds.
-const OLD_DRAFT: Duration = Duration::from_secs(3600);
 
 /// The spool for one hub.
 ///
@@ -193,7 +190,7 @@ fn remove_old_drafts(dir: &Dir) {
         let file = dir.file(draft, OFlags::RDONLY, 0);
         let written = file.and_then(|file| file.metadata()?.modified());
         let age = written.ok().and_then(|it| it.elapsed().ok());
-        if age.is_some_and(|age| age > OLD_DRAFT) {
+        if age.is_some_and(|age| age > SpoolKey::OLD_DRAFT) {
             let _ = dir.remove(draft);
         }
     }
@@ -208,6 +205,7 @@ mod tests {
     use serde_json::value::RawValue;
     use std::fs;
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+    use std::time::Duration;
 
     fn item(key: &str) -> SpoolItem {
         SpoolItem::new(
@@ -339,11 +337,11 @@ mod tests {
         spool.keep(&item("k0")).unwrap();
         let draft = dir.join(item("k1").key.draft());
         let file = File::create(&draft).unwrap();
-        file.set_modified(SystemTime::now() - OLD_DRAFT + Duration::from_secs(60))
+        file.set_modified(SystemTime::now() - SpoolKey::OLD_DRAFT + Duration::from_secs(60))
             .unwrap();
         spool.keep(&item("k1")).unwrap();
         assert!(draft.exists());
-        file.set_modified(SystemTime::now() - OLD_DRAFT - Duration::from_secs(60))
+        file.set_modified(SystemTime::now() - SpoolKey::OLD_DRAFT - Duration::from_secs(60))
             .unwrap();
         spool.keep(&item("k2")).unwrap();
         let mut left = names(&dir);

@@ -8,10 +8,11 @@ use serde_json::value::RawValue;
 use crate::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp, Way};
 
 /// The status of a notification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// The notification is only recorded: it went to no inbox.
+    #[default]
     Recorded,
     /// It is pending in an inbox.
     Pending,
@@ -84,9 +85,12 @@ pub struct Trace {
     pub id: Seq,
     /// The notification as it is stored.
     pub notification: Box<RawValue>,
+    /// Its status now, also if the steps are not complete yet.
+    #[serde(default)]
+    pub status: Status,
     /// The steps of its delivery, oldest first.
     pub steps: Vec<Step>,
-    /// Whether the hub stopped at its limit of records for one request; `next` says where to continue.
+    /// Whether the log goes on after what one request had the time to read; `next` says where to continue.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// The position to continue from.

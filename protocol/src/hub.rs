@@ -32,6 +32,16 @@ pub struct About {
     pub forwards: Vec<ForwardInfo>,
 }
 
+/// The answer to `GET /readyz` of a hub that can store and answer.
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    /// `ready`.
+    pub status: String,
+    /// What a person should know nevertheless, for example what was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
 /// A forward: a service that the hub passes notifications on to, as set in `[[forward]]`.
 #[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForwardInfo {

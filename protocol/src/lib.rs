@@ -44,8 +44,8 @@ pub use history::{
     Withdrawn,
 };
 pub use hub::{
-    About, ClusterInfo, Device, Devices, ForwardInfo, Hello, NodeInfo, ResetEvent, SignInCode,
-    Takeover,
+    About, ClusterInfo, Device, Devices, ForwardInfo, Hello, NodeInfo, Ready, ResetEvent,
+    SignInCode, Takeover,
 };
 pub use inbox::{Dropped, Holder, InboxInfo, InboxTouched, Inboxes};
 pub use kind::{Kind, SessionState, UnknownKind};

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,8 @@ pub struct InvalidSpoolKey(String);
 impl SpoolKey {
     /// The longest key, in bytes.
     pub const MAX_BYTES: usize = 64;
+    /// A draft of this age was left by a process that was killed: writing one takes milliseconds.
+    pub const OLD_DRAFT: Duration = Duration::from_secs(3600);
     /// The directory in a spool to which files are moved that the hub refuses. No key has this name.
     pub const REJECTED: &str = "rejected";
 

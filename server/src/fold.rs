@@ -24,8 +24,10 @@ mod forward; // how far each forward is
 mod hook; // an agent's hook events become notifications
 mod idempotency; // a request with an Idempotency-Key is carried out once
 mod inbox; // one inbox and its pending items
-mod inbox_table; // all inboxes, their caps and their closing
+mod inbox_room; // how many inboxes there may be, and which empty ones are closed for others
+mod inbox_table; // all inboxes, and their closing
 mod listener; // a session is notified of another session's next stop
+mod loss; // what was lost, and whether the person knows
 mod notification; // the inboxes that a notification goes to
 mod phase; // whether a session waits for the person
 mod preferences; // the person's preferences
@@ -58,6 +60,7 @@ pub use forward::ForwardCursor;
 pub use hub_protocol::Status;
 pub use inbox::{Inbox, Item};
 pub use listener::Listener;
+pub use loss::Loss;
 pub use phase::SessionPhase;
 pub use question::Question;
 pub use ride_along::RideAlong;
@@ -93,6 +96,8 @@ pub struct State {
     #[serde(default)]
     forwards: BTreeMap<String, ForwardCursor>,
     retention: retention::RetentionState,
+    #[serde(default, skip_serializing_if = "loss::Losses::is_empty")]
+    losses: loss::Losses,
     #[serde(default)]
     hidden: reset::HiddenHistory,
     #[serde(default)]

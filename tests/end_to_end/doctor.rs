@@ -56,6 +56,25 @@ fn doctor_finds_no_problem_in_a_healthy_hub() {
 }
 
 #[test]
+fn what_was_lost_unread_is_a_problem_until_a_person_has_settled_the_question_about_it() {
+    let place = Place::with_settings(&["retention.max_bytes=200000"]);
+    let doctor = || place.hubctl("doctor --json").run().stdout;
+    let lost = "notifications that nobody had read were lost";
+    until("something is evicted", || {
+        place.ctl(format!("notify --to nobody {}", "x".repeat(20_000)));
+        doctor().contains(lost)
+    });
+    until("a person is asked", || !place.questions().is_empty());
+    assert_eq!(place.questions()[0].from.as_str(), "hub");
+    until("nothing more is told", || {
+        for it in place.questions() {
+            place.hubctl(format!("answer {} --option 1", it.id)).run();
+        }
+        !doctor().contains(lost)
+    });
+}
+
+#[test]
 fn doctor_shows_how_each_forward_is_doing() {
     // Nothing listens on port 1.
     let forward = "[[forward]]\nname='chat'\nkind='slack'\nurl='http://127.0.0.1:1/'";

@@ -152,3 +152,16 @@ async fn doctor_reports_a_read_only_disk_and_does_not_recommend_adopt() {
     assert!(output.contains("mount it writable"), "{output}");
     assert!(!output.contains("adopt"), "{output}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_whose_state_directory_was_removed_acknowledges_nothing_and_exits_with_74() {
+    let mut hub = Hub::start();
+    let client = hub.client();
+    client.say("kept").await;
+    std::fs::remove_dir_all(hub.state_dir()).unwrap();
+    let refused = client.post_json("/notify", json!({ "msg": "x" })).await;
+    assert_eq!(refused.code(), "storage_failed");
+    assert_eq!(hub.stop().code(), Some(74), "{}", hub.log());
+    let reason = "was removed or replaced while the hub was running";
+    assert!(hub.log().contains(reason), "{}", hub.log());
+}

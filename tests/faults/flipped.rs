@@ -1,14 +1,27 @@
 //! A flipped bit in a block that was stored long ago.
 
 use std::fs;
+use std::time::Duration;
 
-use hub_harness::Hub;
+use hub_harness::{Client, Hub};
 use memchr::memmem;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The id of the notification whose text is damaged, and the number of stored notifications.
 const BROKEN: u64 = 400;
 const STORED: u64 = 2000;
+
+/// Returns the open questions, once there are any.
+async fn open_questions(client: &Client) -> Vec<Value> {
+    loop {
+        let found = client.read("/questions").await;
+        let found = found["questions"].as_array().unwrap().clone();
+        if !found.is_empty() {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn readers_get_a_gap_of_that_block_and_publishing_continues() {
@@ -54,7 +67,19 @@ async fn readers_get_a_gap_of_that_block_and_publishing_continues() {
             last = id;
         }
         assert_eq!(last, published);
-        client.read("/readyz").await;
+        let questions = open_questions(&client).await;
+        if start == 1 {
+            let told = format!("in {from} to {to}");
+            let msg = questions[0]["msg"].as_str().unwrap();
+            assert!(msg.starts_with("Lost: ") && msg.contains(&told), "{msg}");
+        }
+        assert_eq!(questions.len(), 1, "start {start}: it is told once");
+        assert_eq!(questions[0]["from"], "hub");
+        let ready = client.read("/readyz").await;
+        assert_eq!(
+            ready["detail"],
+            "records of the log cannot be read any more"
+        );
         assert!(hub.stop().success());
     }
 }

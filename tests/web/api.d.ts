@@ -452,6 +452,7 @@ export interface Schemas {
         next?: Schemas["Place"];
         id: Schemas["Seq"];
         notification: Schemas["Notification"];
+        status: Schemas["Status"];
         steps: Schemas["Step"][];
     };
     Step: {

@@ -95,6 +95,9 @@ impl Spool {
     ) -> io::Result<SpoolPass> {
         let mut pass = SpoolPass::default();
         let dir = self.untrusted()?;
+        if let Err(error) = dir.remove_hidden(SpoolKey::is_draft, SpoolKey::OLD_DRAFT) {
+            tracing::warn!(%error, "drafts of killed processes stay in the spool");
+        }
         for key in self.keys(&dir)? {
             let verdict = match read(&dir, &key) {
                 Ok(item) => submit(item).await,
@@ -372,11 +375,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_draft_is_left_alone() {
+    async fn a_draft_is_left_alone_for_an_hour_and_then_removed() {
         let spool = TestSpool::new();
-        spool.write(".k.tmp", "{");
+        let names = [".k.tmp", ".note.txt", ".dir.tmp/x"];
+        fs::create_dir(spool.file(".dir.tmp")).unwrap();
+        for name in names {
+            spool.write(name, "{");
+        }
         assert_eq!(spool.drain(Verdict::Stored).await, SpoolPass::default());
-        assert!(spool.file(".k.tmp").exists());
+        assert!(names.iter().all(|name| spool.file(name).exists()));
+        let written = std::time::SystemTime::now() - SpoolKey::OLD_DRAFT - Duration::from_secs(60);
+        for name in [".k.tmp", ".note.txt", ".dir.tmp"] {
+            let file = fs::File::open(spool.file(name)).unwrap();
+            file.set_modified(written).unwrap();
+        }
+        assert_eq!(spool.drain(Verdict::Stored).await, SpoolPass::default());
+        let left = names.map(|name| spool.file(name).exists());
+        assert_eq!(left, [false, true, true]);
     }
 
     #[tokio::test]

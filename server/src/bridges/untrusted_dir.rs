@@ -7,9 +7,10 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 use hub_protocol::Timestamp;
-use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 /// Limit of files in one directory.
@@ -103,6 +104,30 @@ impl UntrustedDir {
         });
         let hidden = |name: &io::Result<String>| name.as_ref().is_ok_and(|it| it.starts_with('.'));
         Ok(names.filter(move |name| !hidden(name)))
+    }
+
+    /// Removes the hidden files that are `meant` and that were not written for longer than `age`.
+    pub(super) fn remove_hidden(
+        &self,
+        meant: impl Fn(&str) -> bool,
+        age: Duration,
+    ) -> io::Result<()> {
+        let now = Timestamp::now().as_millis() / 1000;
+        for entry in Dir::read_from(&self.0)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy();
+            if !name.starts_with('.') || !meant(&name) {
+                continue;
+            }
+            let found = rustix::fs::statat(&self.0, &*name, AtFlags::SYMLINK_NOFOLLOW);
+            let Ok(found) = found else { continue };
+            let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+            let seconds = now.saturating_sub(found.st_mtime);
+            if is_file && u64::try_from(seconds).is_ok_and(|it| it > age.as_secs()) {
+                self.remove(&name)?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes the file or the link `name`; nothing if it is gone.

@@ -8,15 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::deadlines::Deadlines;
 use super::inbox::{Inbox, Item};
 use super::status::settled;
-use super::transaction::Transaction;
 use super::{ByProject, State};
 use crate::core::command::Refusal;
 use crate::core::record::{InboxClosed, Record, Route, SettleReason};
-
-/// The most inboxes in one project.
-const MAX_IN_PROJECT: usize = 1_000;
-/// The most inboxes in all projects.
-const MAX_IN_ALL: usize = 10_000;
 
 /// The inboxes, with indexes over their pending notifications.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -294,35 +288,6 @@ impl State {
             self.settle(id, SettleReason::Dropped);
         }
         self.sessions.forget_ended(&it.project, &it.inbox);
-    }
-}
-
-impl Transaction<'_> {
-    /// Counts an inbox that does not exist yet against the caps. Fails if a cap is reached.
-    pub(super) fn open(&mut self, project: &ProjectName, name: &InboxName) -> Result<(), Refusal> {
-        let inboxes = &self.state.inboxes;
-        if inboxes.get(project, name).is_some() {
-            return Ok(());
-        }
-        let in_all: usize = self.opened.values().map(BTreeSet::len).sum();
-        let here = self.opened.entry(project.clone()).or_default();
-        if here.contains(name) {
-            return Ok(());
-        }
-        for (scope, known, cap) in [
-            (
-                "the project",
-                inboxes.count_in(project) + here.len(),
-                MAX_IN_PROJECT,
-            ),
-            ("the hub", inboxes.count() + in_all, MAX_IN_ALL),
-        ] {
-            if known >= cap {
-                return Err(Refusal::TooManyInboxes { scope, cap });
-            }
-        }
-        here.insert(name.clone());
-        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::deadlines::Deadlines;
 use super::dialog::is_dialog_key;
 use super::notification::SessionStop;
+use super::session::Session;
 use super::transaction::Transaction;
 use super::{Leased, State, texts};
 use crate::core::command::Refusal;
@@ -219,8 +220,11 @@ impl State {
             let record = is_sooner.then(|| set(made, until, now));
             return Ok(record.into_iter().collect());
         }
+        let mut transaction = Transaction::new(self, now, leased);
         if self.listeners.open.len() >= MAX_OPEN {
-            return Err(Refusal::TooManyListeners { cap: MAX_OPEN });
+            let spent = self.spent_listener();
+            let spent = spent.ok_or(Refusal::TooManyListeners { cap: MAX_OPEN })?;
+            transaction.give_up(spent);
         }
         let set = set(pair, until, now);
         let since = self.fired(pair).unwrap_or(0);
@@ -229,17 +233,47 @@ impl State {
             .map(|it| (it.last.unwrap_or(it.seq), it.state))
             .filter(|(cause, _)| *cause > since);
         let Some((cause, state)) = stopped else {
-            return Ok(vec![set]);
+            transaction.also([set]);
+            return Ok(transaction.finish());
         };
         let kind = match state {
             Some(SessionState::Blocked) if self.open_question(cause).is_ok() => Kind::Question,
             Some(SessionState::Error) => Kind::Error,
             _ => Kind::Complete,
         };
-        let mut transaction = Transaction::new(self, now, leased);
         transaction.also([set]);
         transaction.fire(pair, cause, kind, None)?;
         Ok(transaction.finish())
+    }
+
+    /// Returns the oldest listener that no stop can reach any more: its target or its caller lives no longer, and it has no
+    /// deadline.
+    fn spent_listener(&self) -> Option<&Pair> {
+        let is_over = |it: &Session| !it.is_alive();
+        let is_spent = |pair: &Pair| {
+            let target = self.session(&pair.project, self.resolve(&pair.project, &pair.target));
+            target.is_none_or(is_over) || self.session_of(pair).is_some_and(is_over)
+        };
+        let open = self.listeners.open.iter();
+        let spent = open.filter(|(pair, it)| it.until.is_none() && is_spent(pair));
+        let oldest = spent.min_by_key(|(_, it)| it.since);
+        oldest.map(|(pair, _)| pair)
+    }
+
+    /// Returns the caller's session.
+    fn session_of(&self, pair: &Pair) -> Option<&Session> {
+        self.session(&pair.project, self.resolve(&pair.project, &pair.caller))
+    }
+
+    /// Returns the records that remove the listeners of a caller that ended.
+    pub(super) fn listeners_ended_with(
+        &self,
+        (project, caller): (&ProjectName, &InboxName),
+        at: Timestamp,
+    ) -> Vec<Record> {
+        let pairs = self.listened_by(project, caller);
+        let records = pairs.map(|pair| removed(pair, ListenerEnd::CallerEnded, at));
+        records.collect()
     }
 
     pub(super) fn decide_unlisten(&self, pair: &Pair, now: Timestamp) -> Vec<Record> {
@@ -301,6 +335,20 @@ impl Transaction<'_> {
         for pair in self.state.listened_by(project, caller) {
             self.remove_listener(pair, ListenerEnd::CallerEnded);
         }
+    }
+
+    /// Removes a listener that will never fire, and notifies its caller if it lives.
+    fn give_up(&mut self, pair: &Pair) {
+        self.remove_listener(pair, ListenerEnd::Removed);
+        if self.state.session_of(pair).is_some_and(|it| !it.is_alive()) {
+            return;
+        }
+        let session = self.state.session(&pair.project, &pair.target);
+        let name = texts::name(&pair.target, session);
+        let msg =
+            format!("{name} is gone, and no stop of it came: nothing listens for it any more");
+        let notice = self.notice(&pair.project, pair.caller.clone(), Kind::Error, msg);
+        self.post_or_record(notice);
     }
 
     /// Removes a listener, once in this command.

@@ -64,6 +64,7 @@ impl State {
         let size = u32::try_from(it.json.len()).unwrap_or(u32::MAX);
         self.inboxes.put(seq, route, size);
         self.questions.ask(seq, route);
+        self.note_loss_told(route);
         if route.from == person() {
             self.seen.insert(seq);
         }
@@ -89,9 +90,7 @@ impl Transaction<'_> {
         } else {
             self.targets(draft, &from)
         };
-        for target in &targets {
-            self.open(&it.project, &target.inbox)?;
-        }
+        self.open(&it.project, &targets)?;
         let priority = self.supersede(draft, &from, id, &targets);
         if RideAlong::by_content(priority, it.hops, draft.quiet).is_some() {
             for target in &mut targets {

@@ -390,6 +390,7 @@ impl State {
     }
 
     pub(super) fn apply_question_settled(&mut self, it: &QuestionSettled) {
+        self.note_loss_settled(it);
         self.questions.change(it.id, |question| {
             question.state = it.state;
             question.by.clone_from(&it.by);

@@ -123,6 +123,7 @@ impl State {
         self.outcomes.trim(below, &kept);
         self.seen.trim(below, &kept);
         self.hidden.trim(below);
+        self.losses.trim(below);
     }
 
     pub(super) fn apply_clock_moved(&mut self, record: &ClockMoved) {

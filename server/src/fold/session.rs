@@ -214,6 +214,13 @@ impl Session {
         self.turn.goes_on_at
     }
 
+    /// Returns when the session last reported a state or its registration.
+    pub(super) fn last_news(&self) -> Timestamp {
+        let since = self.registered.as_ref().map(|it| it.since);
+        let times = [Some(self.ts), self.worked, since];
+        times.into_iter().flatten().max().unwrap_or_default()
+    }
+
     /// Whether it answers one prompt and ends, so that nothing can wake it.
     pub fn is_headless(&self) -> bool {
         self.info().is_some_and(|it| it.headless == Some(true))

@@ -157,6 +157,7 @@ impl State {
             };
             if was_pending {
                 self.settle(id, record.how);
+                self.note_loss(id, record.how);
             }
         }
     }

@@ -6,11 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq, SessionState, Timestamp};
 
 use super::collapse::Scope;
+use super::inbox_room::InboxSet;
 use super::listener::Pair;
+use super::session::SessionKey;
 use super::{Leased, State};
 use crate::core::command::Refusal;
 use crate::core::notification::Draft;
-use crate::core::record::{Notified, Record};
+use crate::core::record::{InboxClosed, Notified, Record};
 
 /// The time to live of the hub's own notifications, in milliseconds.
 const TTL_MS: i64 = 7 * 24 * 3600 * 1000;
@@ -24,7 +26,11 @@ pub(super) struct Transaction<'a> {
     notified: Vec<Notified>,
     after: Vec<Record>,
     /// Inboxes that this command creates.
-    pub(super) opened: BTreeMap<ProjectName, BTreeSet<InboxName>>,
+    pub(super) opened: InboxSet,
+    /// Empty inboxes that this command closes, because it creates others.
+    pub(super) closing: InboxSet,
+    /// The empty inboxes of a project, or of all, that may still make room; the last one first.
+    pub(super) empty: BTreeMap<Option<ProjectName>, Vec<SessionKey>>,
     /// The items that this command stores under a collapse key, with their priorities.
     pub(super) keyed: HashMap<Scope, (Seq, Priority)>,
     /// The session states that this command reports.
@@ -46,6 +52,8 @@ impl<'a> Transaction<'a> {
             notified: Vec::new(),
             after: Vec::new(),
             opened: BTreeMap::new(),
+            closing: BTreeMap::new(),
+            empty: BTreeMap::new(),
             keyed: HashMap::new(),
             sessions: BTreeMap::new(),
             settled: BTreeSet::new(),
@@ -64,7 +72,15 @@ impl<'a> Transaction<'a> {
         let mut transaction = Self::new(state, now, leased);
         for record in records {
             match record {
-                Record::Notified(it) => transaction.notified.push(it),
+                Record::Notified(it) => {
+                    transaction.note_opened(&it.route);
+                    transaction.notified.push(it);
+                }
+                // A notification that follows may still go to an inbox that makes room.
+                Record::InboxClosed(it) if state.is_empty_inbox(&it.project, &it.inbox) => {
+                    let closing = transaction.closing.entry(it.project);
+                    closing.or_default().insert(it.inbox);
+                }
                 other => transaction.after.push(other),
             }
         }
@@ -85,6 +101,13 @@ impl<'a> Transaction<'a> {
     pub(super) fn notified(&mut self, id: Seq) -> Option<&mut Notified> {
         let at = id.checked_sub(self.state.head + 1)?;
         self.notified.get_mut(usize::try_from(at).ok()?)
+    }
+
+    /// Whether a notification of this command goes to this inbox.
+    pub(super) fn fills(&self, project: &ProjectName, inbox: &InboxName) -> bool {
+        let to_project = self.notified.iter().map(|it| &it.route);
+        let mut to_project = to_project.filter(|it| it.project == *project);
+        to_project.any(|it| it.targets.iter().any(|target| target.inbox == *inbox))
     }
 
     /// Adds records that follow from the notifications.
@@ -145,7 +168,16 @@ impl<'a> Transaction<'a> {
 
     /// Returns the records in the order of their numbers.
     pub(super) fn finish(self) -> Vec<Record> {
+        let at = self.now;
+        let closed = |project: &ProjectName, inbox| {
+            let project = project.clone();
+            Record::InboxClosed(InboxClosed { project, inbox, at })
+        };
+        let closing = self.closing.into_iter().flat_map(|(project, names)| {
+            let closed = names.into_iter().map(|name| closed(&project, name));
+            closed.collect::<Vec<_>>()
+        });
         let notified = self.notified.into_iter().map(Record::Notified);
-        notified.chain(self.after).collect()
+        notified.chain(self.after).chain(closing).collect()
     }
 }

@@ -16,6 +16,7 @@ use crate::log::journal::snapshot::{SnapshotError, Snapshots};
 use crate::log::journal::{Health, Journal};
 use crate::log::view::View;
 
+mod loss;
 mod recover;
 mod retention;
 
@@ -115,6 +116,7 @@ impl ArchiveWorker {
         if self.is_due() {
             self.save()?;
         }
+        self.tell_losses();
         self.retain()
     }
 

@@ -166,6 +166,11 @@ pub trait Journal: Send + Sync + 'static {
         None
     }
 
+    /// Returns the ranges of lost records that reads have found so far, ascending.
+    fn lost_ranges(&self) -> Vec<LostRange> {
+        Vec::new()
+    }
+
     /// Drops entries below `below`, in whole blocks only. The caller must have made a snapshot durable before.
     fn trim(&self, below: Seq) -> Result<(), JournalError>;
 

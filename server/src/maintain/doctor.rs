@@ -231,6 +231,15 @@ fn contents(
         journal,
         &Snapshots::new(&files.snapshots(), journal.epoch()),
     );
+    if let Some(loss) = folded.as_ref().ok().and_then(|it| it.state.loss()) {
+        report.problem(
+            &format!(
+                "{} notifications that nobody had read were lost, numbers {} to {}",
+                loss.count, loss.from, loss.to
+            ),
+            "settle the hub's question about it: hubctl questions; a backup may hold them",
+        )?;
+    }
     let folded = folded
         .map_err(anyhow::Error::from)
         .and_then(|recovered| hash(&recovered.state));

@@ -1,10 +1,11 @@
 use std::path::Path;
 
 use super::*;
-use crate::core::record::Record;
+use crate::core::record::{Notified, Record, SettleReason, Settled, Target};
 use crate::log::archive::recover;
 use crate::log::journal::{Entry, snapshot, testing};
-use hub_protocol::{Seq, Timestamp};
+use bytes::Bytes;
+use hub_protocol::{Kind, Seq, Timestamp};
 use tempfile::TempDir;
 
 mod adopt;
@@ -292,6 +293,36 @@ fn an_export_with_a_changed_text_is_refused() {
     assert!(error.contains("was changed"), "{error}");
     assert!(!Files::new(to.path()).journal().exists());
     imported(export.as_bytes());
+}
+
+#[test]
+fn doctor_names_what_was_lost_unread() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = opened(dir.path());
+    let at = Timestamp::from_millis(7);
+    for _ in 0..3 {
+        let mut route = testing::route("a", Kind::Complete, at);
+        route.targets = vec![Target {
+            inbox: "primary".parse().unwrap(),
+            wakes: true,
+        }];
+        let json = Bytes::from_static(b"{}");
+        append(&journal, &Record::Notified(Notified { route, json }));
+    }
+    append(
+        &journal,
+        &Record::Settled(Settled {
+            ids: vec![1, 2],
+            inbox: None,
+            how: SettleReason::Evicted,
+            by: None,
+            at,
+        }),
+    );
+    drop(journal);
+    let output = problems(dir.path());
+    let lost = "2 notifications that nobody had read were lost, numbers 1 to 2";
+    assert!(output.contains(lost), "{output}");
 }
 
 #[test]

@@ -293,6 +293,32 @@ fn there_are_a_thousand_listeners_at_most() {
     hub.run(&pair(1000));
 }
 
+#[test]
+fn a_listener_whose_target_is_gone_makes_room_and_its_caller_is_notified() {
+    let mut hub = Hub::new();
+    for n in 0..1000 {
+        let target = format!("w{n}");
+        hub.say(said(&target, Kind::Progress));
+        hub.listen("a", &target);
+    }
+    hub.say(said("late", Kind::Progress));
+    let another = listen("b", "late", None, false);
+    let refused = Err(Refusal::TooManyListeners { cap: 1000 });
+    assert_eq!(hub.ask(&another), refused);
+    hub.run(&Command::End {
+        project: project(),
+        session: name("w7"),
+        exited: false,
+        quiet: true,
+        process: None,
+    });
+    let records = hub.run(&another);
+    assert_eq!(Hub::ends(&records), [ListenerEnd::Removed]);
+    assert_eq!((hub.listeners("w7"), hub.listeners("late")), (0, 1));
+    hub.last_is("w7 is gone, and no stop of it came: nothing listens for it any more");
+    assert_eq!(hub.pending("a").len(), 1);
+}
+
 /// Returns a hub in which `a` expects `later`, which then becomes the name of the session `uuid`; likewise `boss` and
 /// `uuid-a`.
 fn named_later() -> Hub {

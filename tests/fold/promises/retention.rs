@@ -3,6 +3,8 @@
 use bytes::Bytes;
 use hubd::core::record::{Rewritten, SettleReason, Settled, Trimmed};
 
+use hubd::fold::Loss;
+
 use super::seen::mark;
 use super::*;
 
@@ -79,4 +81,64 @@ fn the_log_is_never_trimmed_twice_nor_beyond_its_head() {
     hub.run(&trim(99, &[]));
     assert_eq!(hub.state.trimmed_below(), 2);
     assert_eq!(hub.run(&trim(2, &[])), []);
+}
+
+#[test]
+fn what_was_evicted_unread_is_told_until_the_person_has_settled_the_question() {
+    let (mut hub, first) = Hub::with(Kind::Complete);
+    let second = hub.say(said("w1", Kind::Complete));
+    let read = hub.say(said("w1", Kind::Complete));
+    hub.ack("primary", &[read]);
+    hub.run(&trim(second, &[]));
+    let lost = |hub: &Hub| hub.state.loss().map(|it| (it.count, it.from, it.to));
+    assert_eq!(lost(&hub), Some((1, first, first)));
+    hub.run(&trim(read + 1, &[]));
+    assert_eq!(lost(&hub), Some((2, first, second)));
+    assert_eq!(hub.state.untold_loss(), hub.state.loss());
+    let question = |hub: &mut Hub| hub.say(said("hub", Kind::Question).to("person").key(Loss::KEY));
+    hub.say(said("w1", Kind::Question).to("person").key(Loss::KEY));
+    assert!(hub.state.untold_loss().is_some(), "an agent said that");
+    let replaced = question(&mut hub);
+    assert_eq!(
+        (lost(&hub), hub.state.untold_loss()),
+        (Some((2, first, second)), None)
+    );
+    let asked = question(&mut hub);
+    assert_eq!(
+        lost(&hub),
+        Some((2, first, second)),
+        "{replaced} was superseded"
+    );
+    hub.restart();
+    let third = hub.say(said("w1", Kind::Complete));
+    hub.run(&trim(third + 1, &[asked]));
+    assert_eq!(hub.state.untold_loss().map(|it| it.count), Some(3));
+    hub.run(&Command::WithdrawQuestion {
+        id: asked,
+        by: name("person"),
+    });
+    assert_eq!(
+        lost(&hub).map(|(count, ..)| count),
+        Some(1),
+        "two were told"
+    );
+}
+
+#[test]
+fn unreadable_records_are_told_once_and_an_agent_cannot_claim_that_they_are() {
+    let mut hub = Hub::new();
+    let key = Loss::key_of(&[(5, 9), (20, 20)]);
+    hub.say(said("w1", Kind::Question).to("person").key(&key));
+    assert_eq!(hub.state.untold_part((1, 30)), [(1, 30)]);
+    assert!(!hub.state.has_unreadable());
+    let asked = hub.say(said("hub", Kind::Question).to("person").key(&key));
+    assert!(hub.state.has_unreadable());
+    hub.restart();
+    assert_eq!(hub.state.untold_part((1, 30)), [(1, 4), (10, 19), (21, 30)]);
+    hub.run(&Command::WithdrawQuestion {
+        id: asked,
+        by: name("person"),
+    });
+    assert!(!hub.state.has_unreadable());
+    assert_eq!(hub.state.untold_part((5, 9)), []);
 }

@@ -1,10 +1,10 @@
 //! Checks whether the hub answers, belongs to this user, and fits this client.
 
-use hub_protocol::{ClusterInfo, Device, Devices, ForwardInfo, Hello, Timestamp};
+use hub_protocol::{ClusterInfo, Device, Devices, ForwardInfo, Hello, Ready, Timestamp};
 
 use super::finding::Finding;
 use crate::error::Error;
-use crate::hub::{Hub, PATIENCE, Path, Request, check_token, parse};
+use crate::hub::{Hub, PATIENCE, Path, Request, body, check_token, parse};
 use crate::identity::Context;
 use crate::settings::{Address, Settings};
 use crate::system::env::Sourced;
@@ -43,6 +43,7 @@ pub(super) async fn check(context: &Context) -> (Vec<Finding>, Option<Hub>) {
     found.push(Finding::ok(format!("the hub answers at {place}")));
     let date = answer.headers().get("date").and_then(|it| it.to_str().ok());
     found.extend(date.and_then(clock));
+    found.extend(body(answer).await.ok().and_then(|it| lost(&it)));
     found.push(version(&hub).await);
     let about = hub.about(PATIENCE).await.ok();
     if let Some(about) = about {
@@ -106,6 +107,13 @@ async fn approvers(hub: &Hub, agents_may_approve: bool) -> Vec<Finding> {
         )
     });
     signed_in.chain(agents).collect()
+}
+
+/// Reports what was lost, until the person has settled the hub's question about it.
+fn lost(ready: &str) -> Option<Finding> {
+    let ready: Ready = parse(ready).ok()?;
+    let todo = "settle the hub's question about it: hubctl questions; a backup may hold them";
+    ready.detail.map(|it| Finding::problem(it, todo))
 }
 
 /// Reports whether the hubs of a cluster work together.

@@ -132,7 +132,7 @@ codes! {
         "open the terminal yourself: `hubctl look` and GET /sessions/{id} show the host, the directory and the pane";
     /// An inbox limit is reached.
     TooManyInboxes => 409 "too_many_inboxes", "too many inboxes",
-        "remove some with DELETE /inboxes/{inbox}";
+        "all hold notifications: read some, or remove some with DELETE /inboxes/{inbox}";
     /// A listener limit is reached.
     TooManyListeners => 409 "too_many_listeners", "too many listeners",
         "remove some with DELETE /sessions/{target}/listeners/{caller}; GET /sessions shows them";

@@ -40,21 +40,22 @@ pub(super) async fn listen(
     let command = Command::Listen {
         project: project.clone(),
         target: target.clone(),
-        caller,
+        caller: caller.clone(),
         within_ms: within.and_then(|seconds| i64::try_from(seconds * 1000).ok()),
         fresh: params.fresh,
     };
     let done = hub.submit(command).await?;
-    let (state, target_name) = hub.read(|state, _| {
+    let (state, target_name, listens) = hub.read(|state, _| {
         let session = state.session(&project, &target);
         let name = state.other_name(&project, &target).map(str::to_owned);
-        (session.and_then(|it| it.state), name)
+        let listens = state.listens(&project, &target, &caller);
+        (session.and_then(|it| it.state), name, listens)
     })?;
     let answer = Listening {
         target,
         target_name,
         created: !done.existed,
-        fired: !done.ids.is_empty(),
+        fired: !listens,
         state,
     };
     Ok((created_unless(done.existed), Json(answer)))

@@ -1,8 +1,11 @@
 //! Health probes, metrics and the API contract.
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+
+use hub_protocol::Ready;
 
 use super::json_response;
 use crate::http::error::{ApiError, Code};
@@ -16,7 +19,7 @@ pub(super) async fn healthz() -> Response {
     json_response(r#"{"status":"ok"}"#)
 }
 
-/// `GET /readyz`: the writer answers, the storage is healthy, and there is room to publish. The body has no details,
+/// `GET /readyz`: the writer answers, the storage is healthy, and there is room to publish. The body has few details,
 /// because any user of this machine may ask.
 pub(super) async fn readyz(State(hub): State<Hub>) -> Result<Response, ApiError> {
     hub.ping().await?;
@@ -28,7 +31,17 @@ pub(super) async fn readyz(State(hub): State<Hub>) -> Result<Response, ApiError>
         }
         Health::Corrupt { .. } | Health::Failed(_) => return Err(Code::NotReady.into()),
     }
-    Ok(json_response(r#"{"status":"ready"}"#))
+    let (unread, unreadable) = hub.read(|state, _| (state.loss(), state.has_unreadable()))?;
+    let unread =
+        unread.map(|it| format!("{} notifications that nobody had read were lost", it.count));
+    let unreadable = unreadable.then(|| "records of the log cannot be read any more".to_owned());
+    let told: Vec<String> = unread.into_iter().chain(unreadable).collect();
+    let detail = (!told.is_empty()).then(|| told.join("; "));
+    Ok(Json(Ready {
+        status: "ready".into(),
+        detail,
+    })
+    .into_response())
 }
 
 /// `GET /metrics`: the metrics, in Prometheus' text format.

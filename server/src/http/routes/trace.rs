@@ -1,6 +1,7 @@
 //! `GET /notifications/{id}/trace`: the delivery of a notification, step by step.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::State;
@@ -10,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::history;
 use super::stored;
-use crate::core::record::{Record, RuleNote, RuleNoted, SettleReason, Settled, Target};
+use crate::core::record::{Record, RuleNote, RuleNoted, SettleReason, Settled, Target, kinds};
 use crate::core::time::Now;
 use crate::fold::RideAlong;
 use crate::http::budget::Allowance;
@@ -18,10 +19,10 @@ use crate::http::error::{ApiError, Code};
 use crate::http::request::params::{Params, PathParam};
 use crate::hub::Hub;
 use crate::log::journal::JournalError;
-use crate::log::{CHUNK_BYTES, Log};
+use crate::log::{CHUNK_BYTES, Event, Log};
 
-/// Limit of records scanned in one request.
-const MAX_SCAN: usize = 200_000;
+/// How long one request reads the log; most logs take less. A client waits longer for its answer.
+const LONGEST: Duration = Duration::from_secs(4);
 /// Limit of steps in one answer, at which the scan ends too. A notification may be marked and offered again forever.
 const MAX_STEPS: usize = 10_000;
 
@@ -37,14 +38,17 @@ pub(super) async fn trace(
     PathParam(id): PathParam<Seq>,
     Params(params): Params<TraceParams>,
 ) -> Result<Json<Trace>, ApiError> {
-    let (json, _) = history::find(&hub, id).await?;
+    let (json, routed) = history::find(&hub, id).await?;
     let text = String::from_utf8(json.to_vec())
         .map_err(|error| ApiError::failed(Code::Internal, &error))?;
     let notification =
         RawValue::from_string(text).map_err(|error| ApiError::failed(Code::Internal, &error))?;
     let log = Arc::clone(hub.log());
     let after = params.after.unwrap_or(0);
-    let answer = hub.read(|state, _| state.question(id)?.answer)?;
+    let (answer, status) = hub.read(|state, _| {
+        let answer = state.question(id).and_then(|it| it.answer);
+        (answer, state.status(id, routed))
+    })?;
     let scanned = stored::scan(move |allowance| steps(&log, id, answer, after, allowance));
     let (mut steps, next) = scanned.await?;
     if next.is_none() {
@@ -53,13 +57,14 @@ pub(super) async fn trace(
     Ok(Json(Trace {
         id,
         notification,
+        status,
         steps,
         partial: next.is_some(),
         next,
     }))
 }
 
-/// The steps after a position in the log, and where to continue if the scan limit was reached.
+/// The steps after a position in the log, and where to continue if the time was over or there were too many.
 pub(super) fn steps(
     log: &Log,
     id: Seq,
@@ -69,23 +74,40 @@ pub(super) fn steps(
 ) -> Result<(Vec<Step>, Option<Seq>), JournalError> {
     let mut steps = Vec::new();
     let mut cursor = after.max(id.max(log.earliest()) - 1);
-    let mut scanned = 0;
-    while scanned < MAX_SCAN && steps.len() < MAX_STEPS {
+    let until = Instant::now() + LONGEST;
+    loop {
         allowance.go_on()?;
         let events = log.read(cursor, CHUNK_BYTES)?;
         let Some(last) = events.last() else {
             return Ok((steps, None));
         };
         cursor = last.seq();
-        scanned += events.len();
-        for event in &events {
+        for event in events.iter().filter(|it| may_concern(it, id)) {
             if let Some(record) = event.record() {
                 steps.extend(of_record(event.seq(), record, id));
                 steps.extend(answer.and_then(|it| of_answer(event.seq(), record, it)));
             }
         }
+        if steps.len() >= MAX_STEPS || Instant::now() >= until {
+            return Ok((steps, (cursor < log.head()).then_some(cursor)));
+        }
     }
-    Ok((steps, (cursor < log.head()).then_some(cursor)))
+}
+
+/// Whether a record may be a step, by its kind. Most records are other notifications, and are not decoded.
+fn may_concern(event: &Event, id: Seq) -> bool {
+    match event.kind() {
+        kinds::NOTIFIED => event.seq() == id,
+        kinds::SETTLED
+        | kinds::EMITTED
+        | kinds::RETURNED
+        | kinds::QUESTION_CLAIMED
+        | kinds::QUESTION_SETTLED
+        | kinds::RULE_FIRED
+        | kinds::RULE_NOTED
+        | kinds::SEEN => true,
+        _ => false,
+    }
 }
 
 fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {

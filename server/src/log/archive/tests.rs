@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 
 use bytes::Bytes;
-use hub_protocol::{Epoch, Kind};
+use hub_protocol::{Epoch, Kind, Priority};
 
 use super::*;
 use crate::core::record::{Notified, Record, Rewritten, SettleReason, Settled, Target, Trimmed};
@@ -122,11 +122,19 @@ fn notified(millis: i64) -> Record {
 }
 
 fn settled(ids: std::ops::RangeInclusive<Seq>) -> Record {
+    settled_as(ids.collect(), SettleReason::Acked)
+}
+
+fn evicted(ids: &[Seq]) -> Record {
+    settled_as(ids.to_vec(), SettleReason::Evicted)
+}
+
+fn settled_as(ids: Vec<Seq>, how: SettleReason) -> Record {
     let at = Timestamp::from_millis(NOW);
     Record::Settled(Settled {
-        ids: ids.collect(),
+        ids,
         inbox: None,
-        how: SettleReason::Acked,
+        how,
         by: None,
         at,
     })
@@ -272,4 +280,30 @@ fn the_thread_saves_a_snapshot_when_it_ends() {
     hub.append(&vec![notified(NOW); 3]);
     drop(Archive::spawn(hub.worker.inputs, hub.worker.view, hub.worker.submit).unwrap());
     assert_eq!(snapshot::newest_seq(hub.dir.path()), 3);
+}
+
+#[test]
+fn the_person_is_asked_to_take_note_of_what_was_evicted() {
+    let mut hub = hub(RARELY, MONTH);
+    hub.append(&[notified(NOW), notified(NOW), evicted(&[1, 2])]);
+    hub.worker.round().unwrap();
+    let Command::Notify { drafts, .. } = hub.commands.try_recv().unwrap() else {
+        panic!("no question")
+    };
+    let it = &drafts[0].body;
+    assert_eq!((it.kind, it.priority), (Kind::Question, Priority::Urgent));
+    assert_eq!(it.to, "person".parse().ok());
+    assert!(it.msg.starts_with("Lost: 2 notifications"), "{}", it.msg);
+    hub.worker.round().unwrap();
+    assert_eq!(
+        hub.commands.try_iter().count(),
+        1,
+        "it is not in the log yet"
+    );
+    let mut asked = route("hub", Kind::Question, it.ts);
+    asked.key = it.key.clone();
+    let json = Bytes::from_static(br#"{"id":4}"#);
+    hub.append(&[Record::Notified(Notified { route: asked, json })]);
+    hub.worker.round().unwrap();
+    assert!(hub.commands.try_recv().is_err());
 }

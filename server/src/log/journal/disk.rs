@@ -119,11 +119,6 @@ impl DiskJournal {
         (self.head(), writer.chain)
     }
 
-    /// Returns the ranges of lost records that reads have found so far.
-    pub fn lost_ranges(&self) -> Vec<LostRange> {
-        self.shared.store.lost_ranges()
-    }
-
     /// Returns the identity of the journal, its first kept record and the chain there.
     pub fn origin(&self) -> JournalOrigin {
         self.shared.store.origin()
@@ -139,7 +134,7 @@ fn open_log(
     let begin = || -> Result<_, OpenError> {
         if !store.has_log() {
             wal::create(files, options.log_bytes)?;
-            store.begin_log()?;
+            store.begin_log(options.log_bytes)?;
         }
         let opened = wal::open(files, store, options)?;
         if opened.1.is_empty() {
@@ -177,6 +172,7 @@ impl DiskShared {
             self.queue.wait_for_all()?;
             self.store.append(entries)?;
         }
+        self.store.check_place(writer.wal.place())?;
         writer.chain = chain;
         self.head.fetch_add(entries.len() as u64, Ordering::Release);
         Ok(())
@@ -224,6 +220,10 @@ impl Journal for DiskJournal {
 
     fn lost_at(&self, seq: Seq) -> Option<LostRange> {
         self.shared.store.lost_at(seq)
+    }
+
+    fn lost_ranges(&self) -> Vec<LostRange> {
+        self.shared.store.lost_ranges()
     }
 
     fn trim(&self, below: Seq) -> Result<(), JournalError> {

@@ -21,6 +21,7 @@
 //! | `open` | options, errors, the copy of sled's files before it opens them, verification |
 //! | `append`, `read`, `trim` | the work on an open journal |
 //! | `scrub` | verification in the background |
+//! | `place` | whether the files are still where they were opened |
 //! | `disk_space`, `data_file` | the reserve for a full disk; sled's data file, read without sled |
 //! | `recovery`, `staging` | the copy of a damaged or oversized journal; its way into place |
 
@@ -41,6 +42,7 @@ mod data_file;
 mod disk_space;
 mod files;
 mod open;
+mod place;
 mod read;
 mod recovery;
 mod scrub;
@@ -52,6 +54,7 @@ pub use disk_space::free_bytes;
 pub use files::Files;
 pub(super) use open::random_epoch;
 pub use open::{DurabilityChecks, JournalOrigin, OpenError, Options};
+pub(super) use place::OpenedFile;
 pub use recovery::AdoptedRecords;
 pub(super) use recovery::{CopiedRecords, copy_verified, known_used};
 pub(super) use staging::rename_aside;
@@ -78,6 +81,8 @@ struct SledShared {
     /// `None` if the store could not be reopened after a full disk.
     store: RwLock<Option<BlockStore>>,
     writer: Mutex<StoreWriter>,
+    /// sled's data file.
+    place: OpenedFile,
     /// The number of the last durable entry. It is stored after the sync, so readers never see an entry that is not
     /// durable.
     head: AtomicU64,
@@ -121,11 +126,6 @@ impl SledJournal {
         Ok(())
     }
 
-    /// Returns the ranges of lost records that reads have found so far.
-    pub fn lost_ranges(&self) -> Vec<LostRange> {
-        self.shared.lost_ranges.all()
-    }
-
     /// Returns the identity of the journal, its first kept record and the chain there.
     pub fn origin(&self) -> JournalOrigin {
         let anchor = self.shared.epoch_file.last();
@@ -164,10 +164,21 @@ impl SledJournal {
         self.shared.epoch_file.update(|anchor| anchor.logged = 0)
     }
 
-    /// Durably records that the journal has a write-ahead log. Without the log it is not opened again.
-    pub(super) fn begin_log(&self) -> std::io::Result<()> {
+    /// Durably records that the journal has a write-ahead log of `bytes` bytes. Without the log it is not opened again.
+    pub(super) fn begin_log(&self, bytes: u64) -> std::io::Result<()> {
         let epoch_file = &self.shared.epoch_file;
-        epoch_file.update(|anchor| anchor.format = FORMAT)
+        epoch_file.update(|anchor| (anchor.format, anchor.log_bytes) = (FORMAT, bytes))
+    }
+
+    /// Returns the size of the write-ahead log in bytes.
+    pub(super) fn log_bytes(&self) -> u64 {
+        self.shared.epoch_file.last().log_bytes
+    }
+
+    /// Fails if the store's file is no longer in the state directory. Then the store writes nothing more.
+    pub(super) fn check_place(&self, log: &OpenedFile) -> Result<(), JournalError> {
+        let checked = self.shared.place.check().and_then(|()| log.check());
+        checked.map_err(|error| self.shared.report_gone(error))
     }
 
     /// Refuses `entries` after a fault, and publishes when the free space is below the floor.
@@ -256,6 +267,10 @@ impl Journal for SledJournal {
         self.shared.lost_ranges.at(seq)
     }
 
+    fn lost_ranges(&self) -> Vec<LostRange> {
+        self.shared.lost_ranges.all()
+    }
+
     fn trim(&self, below: Seq) -> Result<(), JournalError> {
         self.shared.trim(below)
     }
@@ -329,6 +344,13 @@ impl SledShared {
     /// Records a fault. The first one stays, because it names the cause.
     fn report(&self, fault: Health) {
         sync::lock(&self.fault).get_or_insert(fault);
+    }
+
+    /// Reports that the files of the journal are gone. Nothing is noted for the next start: another hub may have begun there.
+    fn report_gone(&self, error: std::io::Error) -> JournalError {
+        tracing::error!(%error, "the journal is no longer in the state directory");
+        self.report(Health::Failed(error.to_string()));
+        error.into()
     }
 
     fn health(&self) -> Health {

@@ -283,3 +283,70 @@ fn an_emptied_or_older_log_is_refused() {
     fs::write(&wal, newest).unwrap();
     assert_eq!(all(&open(&dir)).len(), 11);
 }
+
+#[test]
+fn a_log_keeps_the_size_with_which_it_was_made() {
+    let (dir, journal) = fresh();
+    let stored = append_all(&journal, &[vec![10, 20], vec![30]]);
+    let left = killed(&dir);
+    for log_bytes in [2 * SMALL, SMALL / 2] {
+        let changed = Options {
+            log_bytes,
+            ..options()
+        };
+        let left = killed(&left);
+        let journal = DiskJournal::open(left.path(), changed).unwrap();
+        assert_eq!(all(&journal), stored);
+        append(&journal, &[40; 100]);
+        drop(journal);
+        assert_eq!(fs::metadata(left.path().join("wal")).unwrap().len(), SMALL);
+    }
+    let cut = fs::OpenOptions::new()
+        .write(true)
+        .open(left.path().join("wal"));
+    cut.unwrap().set_len(SMALL / 2).unwrap();
+    let error = refusal(&left).to_string();
+    assert!(
+        error.contains("the file 'wal' has 8192 bytes, not 16384"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_journal_whose_directory_is_gone_accepts_nothing_and_writes_nothing_where_it_was() {
+    for again in [false, true] {
+        let parent = tempfile::tempdir().unwrap();
+        let (dir, moved) = (parent.path().join("state"), parent.path().join("moved"));
+        fs::create_dir(&dir).unwrap();
+        let journal = DiskJournal::open(&dir, options()).unwrap();
+        append(&journal, &[10]);
+        fs::rename(&dir, &moved).unwrap();
+        if again {
+            drop(DiskJournal::open(&dir, options()).unwrap());
+        }
+        let refused = journal.append(&entries(2, &[20]));
+        let Err(JournalError::Io(error)) = refused else {
+            panic!("{refused:?}")
+        };
+        assert!(
+            error.to_string().contains("was removed or replaced"),
+            "{error}"
+        );
+        assert!(matches!(journal.health(), Health::Failed(_)));
+        assert_eq!(journal.head(), 1);
+        assert!(!dir.join("suspect").exists());
+        drop(journal);
+        assert_eq!(dir.exists(), again);
+    }
+}
+
+#[test]
+fn a_directory_that_is_gone_is_noticed_without_any_append() {
+    let (dir, journal) = fresh();
+    append(&journal, &[10]);
+    fs::remove_dir_all(dir.path()).unwrap();
+    while journal.health() == Health::Sound {
+        thread::sleep(Duration::from_millis(20));
+    }
+    assert!(matches!(journal.health(), Health::Failed(_)));
+}

@@ -14,7 +14,9 @@ use hub_protocol::Seq;
 
 use super::frame::{self, Frame};
 use crate::core::durable;
-use crate::log::journal::sled::{Files, OpenError, Options, SledJournal, io_error, rename_aside};
+use crate::log::journal::sled::{
+    Files, OpenError, OpenedFile, Options, SledJournal, io_error, rename_aside,
+};
 use crate::log::journal::{Journal, JournalError};
 
 /// The error text for a log with commits above the store's head that do not continue it.
@@ -34,6 +36,7 @@ pub(super) struct WalPosition {
 #[derive(Debug)]
 pub(super) struct Wal {
     file: File,
+    place: OpenedFile,
     half_bytes: u64,
     next: WalPosition,
     sync: bool,
@@ -85,7 +88,7 @@ pub(super) fn open(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(OpenError::NoLog),
         bytes => Bytes::from(bytes?),
     };
-    let (end, logged, expected) = (store.end(), store.logged(), options.log_bytes);
+    let (end, logged, expected) = (store.end(), store.logged(), store.log_bytes());
     if bytes.len() as u64 != expected {
         let reason = format!("the file 'wal' has {} bytes, not {expected}", bytes.len());
         let at = end.0 + 1;
@@ -104,7 +107,8 @@ pub(super) fn open(
     }
     let wal = Wal {
         file: durable::open_in_place(&files.wal())?,
-        half_bytes: options.log_bytes / 2,
+        place: OpenedFile::at(files.wal())?,
+        half_bytes: expected / 2,
         next: unflushed.last().map(|last| last.end).unwrap_or_default(),
         sync: options.checks.log_sync,
     };
@@ -124,6 +128,11 @@ fn check_continues(unflushed: &[UnflushedCommit], mut end: (Seq, u32)) -> Result
 }
 
 impl Wal {
+    /// Returns the log's place in the state directory.
+    pub(super) fn place(&self) -> &OpenedFile {
+        &self.place
+    }
+
     /// Returns the position for a frame of `length` bytes, and whether it starts a half again; `None` if the frame is
     /// larger than a half.
     pub(super) fn position_for(&self, length: usize) -> Option<(WalPosition, bool)> {

@@ -9,6 +9,7 @@ use std::sync::{Mutex, RwLock};
 
 use hub_protocol::Epoch;
 
+use super::place::OpenedFile;
 use super::read::lost::LostRanges;
 use super::staging::{DirLock, remove_file};
 use super::store::{self, BlockStore};
@@ -66,6 +67,7 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<SledShared, OpenError
         fault: Mutex::new(None),
         lost_ranges: LostRanges::default(),
         epoch_file,
+        place: OpenedFile::at(files.db())?,
         options,
         files,
         _lock: lock.into_file(),

@@ -32,6 +32,13 @@ pub(super) fn start(shared: &Arc<SledShared>) -> io::Result<PeriodicThread> {
 
 /// Does the work of one second. Returns the record at which the next round continues.
 fn round(shared: &SledShared, at: Seq) -> Seq {
+    if shared.is_failed() {
+        return at;
+    }
+    if let Err(error) = shared.place.check() {
+        shared.report_gone(error);
+        return at;
+    }
     if let Err(error) = shared.mark() {
         shared.fail(&error);
     }

@@ -9,7 +9,7 @@ pub struct Options {
     pub reserve_bytes: u64,
     /// Bytes of free disk space below which publishes are refused.
     pub floor_bytes: u64,
-    /// Bytes of the write-ahead log in front of the store.
+    /// Bytes of a new write-ahead log in front of the store.
     pub log_bytes: u64,
     /// Whether to rewrite sled's file at open if it is much larger than its entries.
     pub shrink: bool,
