@@ -114,6 +114,11 @@ impl Registered {
         self.aliases.iter().chain(&self.old_names)
     }
 
+    /// Returns the bytes of the properties as JSON.
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
     /// Notes the size of the properties after they changed.
     pub(super) fn measure(&mut self) {
         self.size = size_of(&self.info);
@@ -260,7 +265,7 @@ impl Session {
 
     /// Returns the bytes of the session's properties as JSON.
     pub(super) fn size(&self) -> usize {
-        self.registered.as_ref().map_or(0, |it| it.size)
+        self.registered.as_ref().map_or(0, Registered::size)
     }
 
     /// Applies new properties. Returns the names that no longer mean the session.

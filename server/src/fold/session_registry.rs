@@ -8,6 +8,8 @@ use super::{Leased, State, texts};
 use crate::core::command::{AgentEvent, Hook, Refusal};
 use crate::core::record::{InboxClosed, PrimaryTaken, Record, SessionEnded, SessionSet};
 
+/// The highest number that is added to a name that several sessions want.
+const MAX_NUMBER: usize = 99;
 /// The most bytes of a short name.
 const MAX_NAME: usize = 40;
 
@@ -193,8 +195,8 @@ impl State {
         new_title(self.session(project, key), info).is_some()
     }
 
-    /// Returns the name `base`, or one with a number, that no other session of the project has. An ended session gives its name
-    /// up, and so does one that its process leaves for this one.
+    /// Returns the name `base`, or one with a number, that no other session of the project has; without one, the session's id.
+    /// An ended session gives its name up, and so does one that its process leaves for this one.
     fn free_name(
         &self,
         project: &ProjectName,
@@ -202,7 +204,7 @@ impl State {
         base: &str,
         process: Option<&Process>,
     ) -> String {
-        let numbered = (2..).map(|n| format!("{base}-{n}"));
+        let numbered = (2..=MAX_NUMBER).map(|n| format!("{base}-{n}"));
         let mut names = std::iter::once(base.to_owned()).chain(numbered);
         let is_inbox = |name: &str| {
             let inbox = name.parse().ok().filter(|it| it != key);
@@ -211,7 +213,7 @@ impl State {
         let taken =
             |name: &str| self.sessions.is_taken(project, name, key, process) || is_inbox(name);
         let free = names.find(|name| !taken(name));
-        free.expect("there is a number for each session")
+        free.unwrap_or_else(|| key.to_string())
     }
 
     pub(super) fn decide_primary(

@@ -49,17 +49,17 @@ impl State {
     /// Returns the records that end the live session that was silent for longest, if a registration needs its place.
     fn ended_for(&self, set: &SessionSet, at: Timestamp) -> Result<Vec<Record>, Refusal> {
         let known = self.sessions.get(&set.project, &set.session);
-        let alive = || self.sessions.iter(None).filter(|(_, _, it)| lives(it));
-        if known.is_some_and(lives) || alive().count() < MAX_ALIVE {
+        if known.is_some_and(lives) || self.sessions.count_alive() < MAX_ALIVE {
             return Ok(Vec::new());
         }
         let before = at.plus_millis(-SILENT_MS);
         let is_over = |place: &SessionKey, it: &Session| {
             let mut asked = self.questions.of(&place.0, &place.1);
-            let silent = lives(it) && it.last_news() < before;
-            silent && !self.holds_mail(place) && asked.next().is_none()
+            lives(it) && !self.holds_mail(place) && asked.next().is_none()
         };
-        let mut silent = self.sessions.silent_for_longest();
+        // A session that had news lately has none before it in this order that could make room.
+        let silent = self.sessions.silent_for_longest();
+        let mut silent = silent.take_while(|(_, it)| it.last_news() < before);
         let ((project, key), _) = silent
             .find(|(place, it)| is_over(place, it))
             .ok_or(Refusal::TooManySessions { cap: MAX_ALIVE })?;
@@ -87,8 +87,7 @@ impl State {
         if size > MAX_SIZE {
             return Err(Refusal::SessionTooLarge { cap: MAX_SIZE });
         }
-        let others: usize = self.sessions.iter(None).map(|(_, _, it)| it.size()).sum();
-        let mut sizes = others - known.map_or(0, Session::size) + size;
+        let mut sizes = self.sessions.size() - known.map_or(0, Session::size) + size;
         let mut forgotten = Vec::new();
         let mut silent = self.sessions.silent_for_longest();
         while sizes > MAX_SIZES

@@ -23,6 +23,10 @@ const MAX_SESSIONS: usize = 10_000;
 pub(super) struct SessionTable {
     projects: ByProject<Session>,
     count: usize,
+    /// How many of them are registered and alive.
+    alive: usize,
+    /// The bytes of all registrations.
+    sizes: usize,
     /// The session that took the role of primary, by project.
     primaries: BTreeMap<ProjectName, InboxName>,
     /// Sessions by the last record that concerned them, oldest first.
@@ -43,6 +47,8 @@ struct Indexed {
     touched: Seq,
     due: Option<Timestamp>,
     rank: Option<Rank>,
+    lives: bool,
+    size: usize,
 }
 
 impl Indexed {
@@ -51,6 +57,8 @@ impl Indexed {
             touched: session.touched,
             due: session.due().map(|(at, _)| at),
             rank: rank(session),
+            lives: session.is_alive() && session.registered.is_some(),
+            size: session.size(),
         }
     }
 }
@@ -94,6 +102,16 @@ impl SessionTable {
                 .iter()
                 .map(move |(key, session)| (project, key, session))
         })
+    }
+
+    /// Returns how many registered sessions are alive.
+    pub(super) fn count_alive(&self) -> usize {
+        self.alive
+    }
+
+    /// Returns the bytes of all registrations.
+    pub(super) fn size(&self) -> usize {
+        self.sizes
     }
 
     /// Returns the live sessions of a project.
@@ -256,7 +274,9 @@ impl SessionTable {
                 it.aliases.retain(|alias| alias.as_str() != name);
                 it.old_names.retain(|old| old.as_str() != name);
                 it.former = it.info.name.take_if(|it| it == name).or(it.former.take());
+                self.sizes -= it.size();
                 it.measure();
+                self.sizes += it.size();
             }
         }
     }
@@ -270,9 +290,13 @@ impl SessionTable {
             self.due.insert(at, place.clone());
         }
         self.order.entry(it.touched).or_default().insert(place);
+        self.alive += usize::from(it.lives);
+        self.sizes += it.size;
     }
 
     fn unindex(&mut self, it: Indexed, place: &SessionKey) {
+        self.alive -= usize::from(it.lives);
+        self.sizes -= it.size;
         if let Some(places) = self.order.get_mut(&it.touched) {
             places.remove(place);
             if places.is_empty() {

@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use axum::Json;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use crate::http::budget::{Allowance, Budget};
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, Code};
 use crate::http::request::payload::Payload;
 
 mod tree;
-
-use tree::MarkdownTree;
 
 /// Longest text, in bytes. It is longer than any text of a notification.
 const MAX_TEXT: usize = 256 * 1024;
@@ -26,15 +25,19 @@ struct MarkdownPost {
 }
 
 /// `POST /markdown`: parses a text; the hub keeps nothing of it.
-pub(super) async fn parse(payload: Payload) -> Result<Json<MarkdownTree>, ApiError> {
+pub(super) async fn parse(payload: Payload) -> Result<Response, ApiError> {
+    let json = TEXTS.run(move |allowance| answer(&payload, allowance));
+    Ok(([(CONTENT_TYPE, "application/json")], json.await?).into_response())
+}
+
+/// Returns the tree as JSON. All of it is made here, because a tree may be large.
+fn answer(payload: &Payload, allowance: &Allowance) -> Result<Vec<u8>, ApiError> {
     let MarkdownPost { text } = payload.json()?;
     if text.len() > MAX_TEXT {
         return Err(ApiError::invalid(format!(
             "text has at most {MAX_TEXT} bytes"
         )));
     }
-    let parse = move |allowance: &Allowance| {
-        Result::<_, ApiError>::Ok(tree::parse(&text, || allowance.is_over()))
-    };
-    TEXTS.run(parse).await.map(Json)
+    let tree = tree::parse(&text, || allowance.is_over());
+    serde_json::to_vec(&tree).map_err(|error| ApiError::failed(Code::Internal, &error))
 }
