@@ -60,7 +60,8 @@ pub use priority::{Priority, UnknownPriority};
 pub use problem::Problem;
 pub use process::Process;
 pub use question::{
-    AnswerDelivery, AnswerPost, ByPost, Place, Question, QuestionState, Questions, Verdict, verdict,
+    AnswerDelivery, AnswerPost, AnswerText, ByPost, Place, Question, QuestionPart, QuestionState,
+    Questions, Verdict, verdict,
 };
 pub use rule::{RuleInfo, RuleList, RuleMatch};
 pub use session::{

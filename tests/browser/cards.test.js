@@ -161,7 +161,8 @@ test('several questions of a dialog are answered together', async () => {
   await card.getByRole('textbox', { name: 'Other answer to Name' }).fill('relay');
   await card.getByRole('textbox', { name: 'Other answer to Name' }).press('Enter');
   await card.getByRole('button', { name: 'Send now' }).click();
-  assert.equal(await answered(hub, id), 'Postgres; lint, tests, docs, links; relay');
+  assert.equal(await answered(hub, id), '1. Postgres 2. lint, tests, docs; links 3. relay');
+  assert.deepEqual((await stored(hub, id)).answers, ['Postgres', 'lint, tests, docs; links', 'relay']);
 });
 
 test('an option of a single question is its answer, by a click or a digit', async () => {

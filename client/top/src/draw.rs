@@ -164,7 +164,7 @@ fn need_line(
     let text = match held {
         Some(held) => {
             let left = (held.due.as_millis() - now.as_millis()).max(0) / 1000;
-            format!("→ {} in {left} s · u undo", line(&held.answer))
+            format!("→ {} in {left} s · u undo", line(&held.answer.to_string()))
         }
         None => need.text.clone(),
     };

@@ -178,11 +178,9 @@ impl ToolCall {
         let it: AnswerArguments = read(arguments)?;
         let by = self.by();
         let body = payload(&AnswerPost {
-            answer: it.answer,
             session: by.session,
             by: by.by,
-            dialog: false,
-            data: None,
+            ..AnswerPost::new(it.answer.into())
         })?;
         let hub = State(self.hub.clone());
         let (_, Json(question)) =
