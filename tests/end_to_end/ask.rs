@@ -125,7 +125,9 @@ fn a_dialog_with_several_questions_takes_an_answer_for_each() {
     let answers = |id: &str| {
         let all = place.json("questions --all --json")["questions"].take();
         let mut all = all.as_array().expect("questions").iter();
-        all.find(|it| it["id"].to_string() == id).expect("it")["answers"].clone()
+        all.find(|it| it["id"].as_u64() == id.parse().ok())
+            .expect("it")["answers"]
+            .clone()
     };
     let id = asked();
     let listed = place.ctl("questions");

@@ -216,9 +216,10 @@ async fn try_answer(
         answerer(hub, caller, name).await?
     };
     // What is refused anyway is refused for the reason that helps.
-    let given = match status.deliverable {
-        true => filled(hub, id, given).await?,
-        false => given,
+    let given = if status.deliverable {
+        filled(hub, id, given).await?
+    } else {
+        given
     };
     let post = Post {
         msg: given.to_string(),
