@@ -291,24 +291,34 @@ with the message."
       (user-error "There is no question on this line")))
 
 (defun hub--answer (question answer)
-  "Answer QUESTION with the text ANSWER, and list the others."
+  "Answer QUESTION with ANSWER, and list the others.
+ANSWER is a text, or a list with one for each question of a dialog."
   (let ((id (number-to-string (alist-get 'id question))))
-    (hub--run (list "answer" id "-") answer)
+    (if (listp answer)
+        (hub--run `("answer" ,id ,@(mapcar (lambda (it) (concat "--each=" it)) answer)))
+      (hub--run (list "answer" id "-") answer))
     (when (derived-mode-p 'hub-questions-mode)
       (revert-buffer))
     (message "Answered %s" id)))
 
+(defun hub--read (text options)
+  "Read an answer to the question TEXT; OPTIONS are offered for completion."
+  (let ((prompt (format "%s " (hub--visible text))))
+    (if options (completing-read prompt options) (read-string prompt))))
+
 (defun hub-answer (question answer)
-  "Answer QUESTION with the text ANSWER.
+  "Answer QUESTION with ANSWER: a text, or a list of texts.
 Interactively, the question is the one of this line, and its options are
-offered for completion."
+offered for completion.  A dialog with several questions asks for the
+answer to each."
   (interactive
    (let* ((question (hub--question))
-          (options (alist-get 'options question))
-          (prompt (format "%s " (hub--visible (alist-get 'msg question)))))
+          (parts (alist-get 'parts question)))
      (list question
-           (if options (completing-read prompt options) (read-string prompt)))))
-  (when (string-blank-p answer)
+           (if parts
+               (mapcar (lambda (part) (let-alist part (hub--read .question .options))) parts)
+             (let-alist question (hub--read .msg .options))))))
+  (when (seq-some #'string-blank-p (ensure-list answer))
     (user-error "The answer is empty"))
   (hub--answer question answer))
 

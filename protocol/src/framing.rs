@@ -3,6 +3,7 @@
 //!
 //! A batch is one fixed line by the hub, then one notification a line as a JSON object.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde::de::IgnoredAny;
@@ -57,7 +58,14 @@ impl Framed {
     /// Frames as many of `notifications`, each a JSON object, as fit, from the first on. The last line counts those
     /// that did not fit and the `remaining` pending ones.
     pub fn new(notifications: &[&str], remaining: u64) -> Self {
-        Self::of(Frame::NOTIFICATIONS, notifications, remaining)
+        Self::notifications(Frame::NOTIFICATIONS, notifications, remaining)
+    }
+
+    /// [`Framed::new`] with another frame around the notifications.
+    pub fn notifications(frame: Frame, notifications: &[&str], remaining: u64) -> Self {
+        let telling: Vec<_> = notifications.iter().map(|it| telling(it)).collect();
+        let telling: Vec<&str> = telling.iter().map(AsRef::as_ref).collect();
+        Self::of(frame, &telling, remaining)
     }
 
     /// [`Framed::new`] for any objects.
@@ -106,6 +114,31 @@ impl Framed {
 /// and holds the reason as a JSON string, so a reason cannot imitate the hub.
 pub fn denial(reason: &str) -> OwnWords {
     OwnWords::of("[hub] Denied. The reason that was given, as a JSON string: ").and(Quoted(reason))
+}
+
+/// The JSON of a notification without the fields that tell its reader nothing: those with their usual value, the reader's own
+/// project, and those for people and programs.
+pub fn telling(notification: &str) -> Cow<'_, str> {
+    let Ok(Value::Object(mut fields)) = serde_json::from_str(notification) else {
+        return notification.into();
+    };
+    fields.retain(|name, value| match name.as_str() {
+        "session" => value != "unknown",
+        "priority" => value != "normal",
+        "expires_at" | "project" | "evidence" => false,
+        _ => true,
+    });
+    if let Some(Value::Object(data)) = fields.get_mut("data")
+        && data
+            .get("via")
+            .is_some_and(|it| it == "hook" || it == "hub")
+    {
+        data.retain(|name, _| !matches!(name.as_str(), "via" | "event" | "rides_along"));
+        if data.is_empty() {
+            fields.shift_remove("data");
+        }
+    }
+    Value::Object(fields).to_string().into()
 }
 
 /// Returns a notification as one line with a JSON object. A text that is not a JSON object is wrapped in one.
@@ -191,6 +224,25 @@ mod tests {
         );
         assert!(lines[1].contains(r#""msg":"a[2J\nb""#), "{}", lines[1]);
         assert_eq!((lines.len(), framed.shown), (3, 2));
+    }
+
+    #[test]
+    fn fields_that_tell_nothing_are_left_out() {
+        let said = json!({"id": 42_000, "ts": "2026-11-26T12:00:00.123Z", "from": "0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0",
+            "from_name": "worker-12", "type": "complete", "msg": "done", "project": "/home/me/src/hub", "priority": "normal",
+            "data": {"via": "hook", "event": "Stop", "rides_along": "x"}, "session": "unknown", "parent": "lead",
+            "expires_at": "2026-12-03T12:00:00.123Z"});
+        let text = Framed::new(&[&said.to_string()], 0).text;
+        let line = text.lines().nth(1).unwrap();
+        assert!(line.len() - "done".len() <= 240, "{line}");
+        let kept = said.as_object().unwrap().iter().filter(|(name, _)| {
+            !["project", "priority", "data", "session", "expires_at"].contains(&name.as_str())
+        });
+        let shown: Value = serde_json::from_str(line).unwrap();
+        assert!(shown.as_object().unwrap().iter().eq(kept), "{line}");
+        let telling = json!({"id": 1, "msg": "m", "priority": "high", "data": {"via": "train", "event": 1}, "session": "w1"});
+        let text = Framed::new(&[&telling.to_string()], 0).text;
+        assert_eq!(text.lines().nth(1), Some(telling.to_string().as_str()));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! [`Quiet::apply`] reads the time zone database.
 
 mod agent;
+mod count;
 mod cursor;
 mod evidence;
 mod framing;
@@ -36,9 +37,10 @@ mod wait;
 mod why;
 
 pub use agent::{Agent, UnknownAgent};
+pub use count::Counted;
 pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
 pub use evidence::Evidence;
-pub use framing::{Frame, Framed, denial};
+pub use framing::{Frame, Framed, denial, telling};
 pub use history::{
     HistoryMarks, HistoryPage, NotificationId, SeenReply, SeenRequest, Status, Step, Trace,
     Withdrawn,
@@ -60,7 +62,8 @@ pub use priority::{Priority, UnknownPriority};
 pub use problem::Problem;
 pub use process::Process;
 pub use question::{
-    AnswerDelivery, AnswerPost, ByPost, Place, Question, QuestionState, Questions, Verdict, verdict,
+    AnswerDelivery, AnswerPost, AnswerText, ByPost, Place, Question, QuestionPart, QuestionState,
+    Questions, Verdict, verdict,
 };
 pub use rule::{RuleInfo, RuleList, RuleMatch};
 pub use session::{
@@ -74,5 +77,7 @@ pub use spool::{
 pub use status::{StatusError, StatusLine};
 pub use text::{escaped, for_model, is_hidden, one_line, reveal, visible};
 pub use timestamp::{InvalidTimestamp, Timestamp};
-pub use wait::{AckRequest, Acked, BarrierReport, WAKE_FILE, WAKE_MARK, WaitReply, Way, WhyWoken};
+pub use wait::{
+    AckRequest, Acked, BarrierReport, WAKE_FILE, WAKE_MARK, WAKE_TEST_KEY, WaitReply, Way, WhyWoken,
+};
 pub use why::{FailedWay, Reason, Why, WhyDetail, WhyItem};

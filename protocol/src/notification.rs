@@ -56,6 +56,9 @@ pub struct Notification {
     /// The answers that a question offers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<String>>,
+    /// The answers to the questions of a dialog that has several, in their order; `msg` repeats them for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Vec<String>>,
     /// The number of replies before it in its thread.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub hops: u32,

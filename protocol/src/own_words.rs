@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::framing::{Framed, MAX_BYTES, shortened};
-use crate::{Timestamp, for_model};
+use crate::{Counted, Timestamp, for_model};
 
 /// How many bytes of a value of others are said.
 const VALUE_BYTES: usize = 2000;
@@ -110,6 +110,18 @@ impl Said for u64 {
 }
 
 impl Said for usize {
+    fn after(self, words: OwnWords) -> OwnWords {
+        words.push(&self.to_string())
+    }
+}
+
+impl Said for Counted<usize> {
+    fn after(self, words: OwnWords) -> OwnWords {
+        words.push(&self.to_string())
+    }
+}
+
+impl Said for Counted<u64> {
     fn after(self, words: OwnWords) -> OwnWords {
         words.push(&self.to_string())
     }

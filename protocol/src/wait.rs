@@ -28,6 +28,9 @@ pub struct WaitReply {
 /// The first words of every prompt by which the hub wakes a session of Claude Code.
 pub const WAKE_MARK: &str = "Notifications from the hub";
 
+/// The collapse key of a notification that only tests whether it wakes a session.
+pub const WAKE_TEST_KEY: &str = "hub:wake-test";
+
 /// The name of the file that a session of Claude Code watches for the hub.
 pub const WAKE_FILE: &str = "hub-inbox";
 

@@ -80,8 +80,8 @@ pub struct HookReply {
     pub note: Option<OwnWords>,
     /// The verdict on the agent's permission request or plan.
     pub decision: Option<Verdict>,
-    /// The person's answer to the agent's dialog.
-    pub answer: Option<String>,
+    /// The person's answers to the agent's dialog, one for each of its questions; empty if there is none.
+    pub answers: Vec<String>,
     /// A file that the session shall watch for the hub, if its agent can.
     pub watch: Option<PathBuf>,
 }
@@ -95,7 +95,7 @@ impl HookReply {
         };
         Self {
             decision: self.decision.map(sanitize),
-            answer: self.answer.map(|text| visible(&text)),
+            answers: self.answers.iter().map(|text| visible(text)).collect(),
             ..self
         }
     }

@@ -319,6 +319,18 @@ impl State {
         self.sessions.project_of(name)
     }
 
+    /// Returns another project that has a session of this name, the one in which it was last active.
+    pub fn session_elsewhere(
+        &self,
+        project: &ProjectName,
+        name: &InboxName,
+    ) -> Option<&ProjectName> {
+        if name.is_reserved() {
+            return None;
+        }
+        self.session_project(name).filter(|it| *it != project)
+    }
+
     /// Returns the inboxes in which a notification is pending.
     pub fn places(&self, id: Seq) -> Vec<(ProjectName, InboxName)> {
         self.inboxes.pending_in(id)

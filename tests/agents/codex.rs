@@ -219,7 +219,7 @@ fn doctor_reports_hooks_that_the_person_has_not_trusted() {
     let report =
         |output: std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
     let before = report(doctor());
-    let all = "codex runs only 0 of the hub's 8 hooks: 8 are not trusted";
+    let all = "codex runs only 0 of the hub's 8 hooks: not trusted are 8";
     assert!(before.contains(all), "{before}");
     let _codex: Codex = hub.codex_terminal(&[], turns([]));
     let after = report(doctor());

@@ -29,7 +29,7 @@ fn a_held_wake_is_delivered_with_a_workers_stop() {
     hub.session("builder");
 
     let id = hub.send("primary", "tester", "held back");
-    assert_eq!(hub.step(id, "held")["limit"], "1 wakes an hour");
+    assert_eq!(hub.step(id, "held")["limit"], "1 wake an hour");
     assert_eq!(primary.model.received("held back").len(), 0);
 
     worker.submit("Build it");

@@ -163,7 +163,7 @@ test('the feed can be folded away, and stays so', async () => {
   const again = await openDashboard(hub, { context: page.context(), width: 1280 });
   await again.locator('hub-app[data-ready]').waitFor();
   assert.equal(await again.locator('hub-feed').isVisible(), false);
-  await again.keyboard.press('3');
+  await again.keyboard.press('f');
   await again.locator('hub-feed').getByText('built').waitFor();
 });
 
@@ -176,9 +176,9 @@ for (const [width, views] of /** @type {const} */ ([[1440, 'hub-needs-you hub-bo
     await page.locator('hub-question').waitFor();
     const shown = () => page.evaluate(() => ['hub-needs-you', 'hub-board', 'hub-feed', 'hub-stats'].filter((tag) => document.querySelector(tag)?.checkVisibility()).join(' '));
     assert.equal(await shown(), views);
-    await page.keyboard.press('3');
+    await page.keyboard.press('f');
     assert.match(await shown(), /hub-feed/);
-    await page.keyboard.press('2');
+    await page.keyboard.press('g');
     assert.match(await shown(), /hub-board/);
     const pane = await open(page, 'w1');
     await pane.getByRole('heading', { name: 'w1' }).waitFor();

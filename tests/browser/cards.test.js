@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 
 import { allow, axe, openDashboard, startHub, test, until } from './support/index.js';
+import { KEYS } from '../../web/core/keys.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('./support/hub.js').Hub} Hub */
@@ -93,6 +94,57 @@ test('a plan is rendered Markdown whose links lead only to the web, and plain te
   assert.equal(await of(away, id).locator('strong').count(), 0);
 });
 
+for (const [width, height] of [[1440, 900], [1024, 768], [390, 844]]) {
+  test(`what is asked never moves the answer off the screen, ${width}`, async () => {
+    const hub = await startHub();
+    const line = 'const configuration = '.padEnd(400, 'x');
+    const plan = await dialog(hub, { tool_name: 'ExitPlanMode', tool_input: { plan: `Do this:\n\n\`\`\`js\n${line}\n\`\`\`\n\n| ${'wide '.repeat(60)} | b |\n|-|-|\n| c | d |` } }, { msg: 'Is this plan right?' });
+    const edit = await permission(hub, 'Edit', { file_path: '/a.js', old_string: line, new_string: `${line}y` });
+    const said = await ask(hub, { msg: `Is this right?\n\n\`\`\`\n${line}\n\`\`\``, options: ['yes', line.slice(0, 250)] });
+    const page = await openDashboard(hub, { width, height });
+    await of(page, plan).locator('pre').first().waitFor();
+    await of(page, said).locator('pre').first().waitFor();
+    for (const [id, name] of /** @type {const} */ ([[plan, 'Reject, login'], [edit, 'Deny, login'], [said, 'Answer, login']])) {
+      const button = of(page, id).getByRole('button', { name });
+      const outside = await button.evaluate((it) => {
+        const [own, card, view] = [it, it.closest('hub-question'), it.closest('section')].map((one) => /** @type {Element} */ (one).getBoundingClientRect());
+        return Math.max(own.right - card.right, card.right - view.right, view.right - innerWidth);
+      });
+      assert.ok(outside <= 0, `${name} ends ${outside} px outside`);
+    }
+  });
+
+  test(`a long queue scrolls in its view, and the page does not, ${width}`, async () => {
+    const hub = await startHub();
+    for (let n = 0; n < 30; n += 1) await ask(hub, { from: `agent-${n}`, msg: `Which port, ${n}?`, options: ['1', '2'] });
+    const page = await openDashboard(hub, { width, height });
+    await until(async () => (await page.locator('hub-question').count()) === 30, { what: 'the questions are shown' });
+    const far = await page.evaluate(() => {
+      scrollTo(0, 100_000);
+      return scrollY;
+    });
+    assert.equal(far, 0, 'an empty window below the page');
+  });
+}
+
+test('no key that leads to a view answers, in any order', async () => {
+  const hub = await startHub();
+  const id = await ask(hub, { options: ['8080', '4782', '80', '443'] });
+  const page = await openDashboard(hub);
+  await of(page, id).waitFor();
+  const views = KEYS.filter(({ label }) => label.startsWith('Go to')).flatMap(({ keys }) => keys);
+  assert.equal(views.length, 4);
+  for (const first of views) {
+    for (const then of views) {
+      await page.keyboard.press(first);
+      // A key right after a move of the focus decides nothing anyway.
+      await page.evaluate(() => new Promise((done) => setTimeout(done, 400)));
+      await page.keyboard.press(then);
+      assert.equal(await of(page, id).getByText('will be sent').isVisible(), false, `${first} ${then}`);
+    }
+  }
+});
+
 test('several questions of a dialog are answered together', async () => {
   const hub = await startHub();
   const id = await dialog(hub, ASKS);
@@ -109,7 +161,8 @@ test('several questions of a dialog are answered together', async () => {
   await card.getByRole('textbox', { name: 'Other answer to Name' }).fill('relay');
   await card.getByRole('textbox', { name: 'Other answer to Name' }).press('Enter');
   await card.getByRole('button', { name: 'Send now' }).click();
-  assert.equal(await answered(hub, id), 'Postgres; lint, tests, docs, links; relay');
+  assert.equal(await answered(hub, id), '1. Postgres 2. lint, tests, docs; links 3. relay');
+  assert.deepEqual((await stored(hub, id)).answers, ['Postgres', 'lint, tests, docs; links', 'relay']);
 });
 
 test('an option of a single question is its answer, by a click or a digit', async () => {

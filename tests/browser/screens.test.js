@@ -20,7 +20,7 @@ const SIZES = /** @type {const} */ ([[1440, 900], [1024, 768], [390, 844]]);
 const LOOKS = SIZES.flatMap(([width, height]) => /** @type {const} */ (['light', 'dark']).map((colorScheme) => ({ width, height, colorScheme })));
 const NIGHT = { from: '22:00', to: '07:00', zone: 'Europe/Berlin' };
 /** The keys of the views. */
-const VIEWS = { needs: '1', sessions: '2', feed: '3', stats: '4' };
+const VIEWS = { needs: 'n', sessions: 'g', feed: 'f', stats: 't' };
 
 for (const look of LOOKS) {
   const name = `${look.width}-${look.colorScheme}`;

@@ -29,7 +29,7 @@ async function report(hub, from, reports) {
 /** Opens the timeline. @param {Hub} hub @param {import('./support/browser.js').Opening} [opening] */
 async function openTimeline(hub, opening) {
   const page = await openDashboard(hub, opening);
-  await page.keyboard.press('4');
+  await page.keyboard.press('t');
   return page;
 }
 
@@ -144,7 +144,7 @@ test('with 100,000 records and 60 agents the lanes are drawn, replayed and drawn
     await hub.post(batch);
   }
   const page = await openDashboard(hub, { width: 1440 });
-  await page.keyboard.press('4');
+  await page.keyboard.press('t');
   await until(async () => (await page.locator('timeline-lane').count()) === 60, { what: '60 lanes' });
   for (const minutes of [400, 300, 200, 100]) await replay(page, minutes);
   await page.locator('.words').first().getByText(/step/).waitFor();

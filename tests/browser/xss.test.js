@@ -39,7 +39,7 @@ test('the fields of a session are shown verbatim', async () => {
   }
   assert.ok(taken > CORPUS.length, `${taken} sessions are taken`);
   const { page, elsewhere } = await open(hub, '/');
-  await page.keyboard.press('2');
+  await page.keyboard.press('g');
   await sound(page, 'the sessions');
   // Each session is opened in the pane, which shows one at a time.
   const opened = await page.evaluate(async () => {
@@ -53,7 +53,7 @@ test('the fields of a session are shown verbatim', async () => {
   });
   assert.ok(opened >= taken, `${opened} sessions are opened`);
   await sound(page, 'the last session');
-  await page.keyboard.press('1');
+  await page.keyboard.press('n');
   await sound(page, 'what needs the person');
   assert.deepEqual(elsewhere, []);
 });
@@ -122,7 +122,7 @@ test('dialogs and the timeline show the same texts as text', async () => {
   }
   // A key that is pressed while the dialog closes does nothing.
   const lanes = async () => {
-    await page.keyboard.press('4');
+    await page.keyboard.press('t');
     return (await page.locator('timeline-lane').count()) > 0;
   };
   await until(lanes, { what: 'the timeline is shown', every: 100 });
@@ -161,7 +161,7 @@ test('a text of the maximum length keeps the layout of the page', async () => {
     const { page, elsewhere } = await open(hub, `/?id=${id}`, width);
     await page.locator('hub-details').getByText(`#${id}`).first().waitFor({ state: 'attached' });
     await sound(page, `${width} px`);
-    for (const key of ['1', '2', '3', '4']) {
+    for (const key of ['n', 'g', 'f', 't']) {
       await page.keyboard.press(key);
       const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.ok(over <= 0, `view ${key} at ${width} px is ${over} px too wide`);

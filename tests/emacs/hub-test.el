@@ -118,6 +118,20 @@
       (hub-test-with-input '("not today") (call-interactively #'hub-deny))
       (let-alist (hub-test-question second)
         (should (equal .answer "deny: not today")))
+      ;; Each question of a dialog has an answer of its own.
+      (let* ((part "{\"question\": \"%s?\", \"options\": [{\"label\": \"%s; b\"}]}")
+             (parts (concat (format part "One" "a") "," (format part "Two" "c")))
+             (data (format "{\"via\": \"hook\", \"dialog\": {\"tool_input\": {\"questions\": [%s]}}}" parts))
+             (third (alist-get 'id (hub--parse
+                                    (hub--run (list "notify" "--json" "--from" "asker-1" "--type" "question"
+                                                    "--data" data "Two questions"))))))
+        (revert-buffer)
+        (goto-char (point-min))
+        (while (not (equal third (alist-get 'id (tabulated-list-get-id))))
+          (forward-line))
+        (hub-test-with-input '("a; b" "-x") (call-interactively #'hub-answer))
+        (let-alist (hub-test-question third)
+          (should (equal .answers '("a; b" "-x")))))
       ;; A second answer is refused with the reason.
       (let ((refused (should-error (hub--answer `((id . ,second)) "allow")
                                    :type 'user-error)))

@@ -109,6 +109,47 @@ fn an_answer_after_the_timeout_is_delivered_to_the_inbox() {
 }
 
 #[test]
+fn a_dialog_with_several_questions_takes_an_answer_for_each() {
+    let place = place();
+    let questions = serde_json::json!([
+        { "question": "Which file?", "options": [{ "label": "both; rename" }, { "label": "theirs" }] },
+        { "question": "Push?", "options": [{ "label": "yes" }, { "label": "no" }] },
+    ]);
+    let data = serde_json::json!({ "via": "hook", "dialog": { "tool_input": { "questions": questions } } });
+    let asked = || {
+        let ask = place.by("w1", "notify --type question --json");
+        let data = data.to_string();
+        let done = ask.args(&["--data", &data, "two questions"]).ok();
+        json(&done.stdout)["id"].to_string()
+    };
+    let answers = |id: &str| {
+        let all = place.json("questions --all --json")["questions"].take();
+        let mut all = all.as_array().expect("questions").iter();
+        all.find(|it| it["id"].as_u64() == id.parse().ok())
+            .expect("it")["answers"]
+            .clone()
+    };
+    let id = asked();
+    let listed = place.ctl("questions");
+    listed.prints(
+        "1. \"Which file?\"  [1] \"both; rename\"  [2] theirs  2. \"Push?\"  [1] yes  [2] no",
+    );
+    for (code, unclear) in [
+        (1, "'both; rename; no'"),
+        (1, "--each theirs"),
+        (64, "--option 1"),
+        (64, "--option 1 --option 3"),
+    ] {
+        place.hubctl(format!("answer {id} {unclear}")).fails(code);
+    }
+    place.ctl(format!("answer {id} --option 1 --option no"));
+    assert_eq!(answers(&id), serde_json::json!(["both; rename", "no"]));
+    let id = asked();
+    place.ctl(format!("answer {id} --each 'a; b' --each '-c'"));
+    assert_eq!(answers(&id), serde_json::json!(["a; b", "-c"]));
+}
+
+#[test]
 fn the_second_answer_is_refused_with_the_winner_and_its_text() {
     let place = place();
     let id = asked(&place, "ask Why?");

@@ -96,6 +96,31 @@ fn in_the_home_directory_one_file_is_no_double_install() {
 }
 
 #[test]
+fn the_plugin_alone_is_an_install() {
+    let home = Home::new();
+    let claude = "#!/bin/sh\nmkdir -p \"$HOME/.claude\"\n\
+        echo '{\"enabledPlugins\":{\"hub@hub\":true}}' >\"$HOME/.claude/settings.json\"\n";
+    home.write("bin/claude", claude);
+    home.chmod("bin/claude", 0o755);
+    let path = format!("{}:/usr/bin:/bin", home.path("bin").display());
+    let call = |line: &str| home.hooks(line).env("PATH", &path);
+    call("install claude --plugin").ok();
+    let shown = call("status claude").ok().stdout;
+    assert!(shown.contains("plugin   installed"), "{shown}");
+    assert!(
+        !shown.contains("outdated") && !shown.contains("twice"),
+        "{shown}"
+    );
+    let doctor = home.hubctl("doctor").env("PATH", &path).run();
+    doctor
+        .prints("claude hooks in")
+        .hides("no agent's hooks are installed");
+    // A plugin beside the settings does nothing, and is no second install.
+    call("install claude").ok();
+    call("status claude").ok().hides("installed twice");
+}
+
+#[test]
 fn help_print_status_and_a_dry_run_change_nothing() {
     let home = Home::new();
     for line in [

@@ -33,6 +33,81 @@ fn the_table_shows_state_with_evidence_waiter_pending_and_the_primary() {
     }
 }
 
+/// Registers the session `name` in `project`.
+fn register_in(place: &Place, project: &str, name: &str) {
+    let script = format!(
+        "curl -sf --unix-socket '{}' -X PUT -d '{{}}' 'http://localhost/sessions/{name}?project={project}'",
+        place.state().join("hub.sock").display()
+    );
+    place.sh(&script).ok();
+}
+
+#[test]
+fn outside_of_a_repository_the_sessions_of_all_projects_are_listed_by_project() {
+    let place = Place::with_hub();
+    for (project, name) in [("b", "two"), ("a", "three"), ("b", "one"), ("a", "four")] {
+        register_in(&place, project, name);
+    }
+    let table = place.ctl("sessions").stdout;
+    let names = table
+        .lines()
+        .skip(1)
+        .filter_map(|row| row.split(' ').next());
+    assert_eq!(names.collect::<Vec<_>>(), ["four", "three", "one", "two"]);
+    assert!(
+        table.contains("in a\n") && table.contains("in b\n"),
+        "{table}"
+    );
+    let of = |call: Call| {
+        let done = call.ok();
+        json(&done.stdout)["sessions"]
+            .as_array()
+            .expect("a list")
+            .len()
+    };
+    assert_eq!(of(place.hubctl("sessions --json --project a")), 2);
+    assert_eq!(
+        of(place.hubctl("sessions --json").env("HUB_PROJECT", "c")),
+        0
+    );
+    place.sh("git init -q").ok();
+    assert_eq!(
+        of(place.hubctl("sessions --json")),
+        0,
+        "a repository is a project"
+    );
+}
+
+#[test]
+fn a_name_of_another_project_is_found_there() {
+    let place = Place::with_hub();
+    register_in(&place, "other", "w1");
+    let where_ = "'w1' is in project 'other'";
+    for line in ["go w1", "wake-test w1", "look w1", "listen w1"] {
+        place.hubctl(line).fails(1).warns(where_);
+    }
+    let sent = place.hubctl("notify --to w1 hello").ok();
+    sent.warns("no session 'w1' in project 'default', but one in project 'other'");
+    let known = place.hubctl("notify --project other --to w1 hello").ok();
+    assert!(!known.stderr.contains("no session"), "{}", known.stderr);
+}
+
+#[test]
+fn a_name_that_only_a_sender_gave_itself_is_listed_until_it_has_completed() {
+    let place = Place::with_hub();
+    let listed = || {
+        place.json("sessions --json")["sessions"]
+            .as_array()
+            .expect("a list")
+            .len()
+    };
+    say(&place, "ci", "progress", "it builds");
+    assert_eq!(listed(), 1);
+    say(&place, "ci", "complete", "built");
+    assert_eq!(listed(), 0);
+    place.ctl("sessions --all").prints("ci ");
+}
+
 #[test]
 fn look_shows_everything_and_changes_nothing() {
     let place = Place::with_hub();

@@ -185,6 +185,7 @@ impl Model {
                     None => BTreeMap::from([(asker, true)]),
                 }
             }
+            _ if draft.recorded => BTreeMap::new(),
             _ => self.targets(draft),
         };
         let mut priority = body.priority;

@@ -231,7 +231,7 @@ async fn hints_and_traces_name_sessions_by_their_names() {
     let _wait = waiting(&client, "session=77aa-01", 1).await;
     let held = say("0b1c-7d").await;
     let hint = held["hint"].as_str().expect("a hint");
-    let limit = "1 wakes a minute by login";
+    let limit = "1 wake a minute by login";
     assert!(hint.contains(limit) && hint.contains("'deploy'"), "{hint}");
     let path = format!("/notifications/{}/trace", held["id"]);
     let trace = client.read(&path).await;

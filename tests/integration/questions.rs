@@ -122,6 +122,62 @@ async fn a_plan_is_approved_with_its_edits_or_rejected_with_a_reason() {
 }
 
 #[tokio::test]
+async fn each_question_of_a_dialog_gets_the_answer_that_was_chosen_for_it() {
+    let (hub, client) = memory_hub();
+    let labels = |all: [&str; 2]| all.map(|it| json!({ "label": it, "description": "d" }));
+    let asked = json!([
+        { "question": "Which file wins?", "options": labels(["Keep both; rename mine", "Theirs"]) },
+        { "question": "Push?", "options": labels(["Yes", "No"]) },
+    ]);
+    let event = json!({ "hook_event_name": "PermissionRequest", "tool_name": "AskUserQuestion", "tool_input": { "questions": asked } });
+    let (ask, question) = asks(&client, "", event).await;
+    let part = |at: usize, options: [&str; 2]| json!({ "question": asked[at]["question"], "options": options, "many": false });
+    let parts = [
+        part(0, ["Keep both; rename mine", "Theirs"]),
+        part(1, ["Yes", "No"]),
+    ];
+    assert_eq!(question["parts"], json!(parts));
+    let id = question["id"].as_u64().expect("an id");
+    let person = hub.person().await;
+    let path = format!("/questions/{id}/answer");
+    for unclear in [
+        json!({ "answer": "Keep both; rename mine; No" }),
+        json!({ "answer": "Theirs; No" }),
+        json!({ "answers": ["Theirs"] }),
+        json!({ "answers": ["Theirs", "No", "x"] }),
+        json!({ "answers": ["", " "] }),
+        json!({ "answer": "x", "answers": ["Theirs", "No"] }),
+        json!({}),
+    ] {
+        let refused = person.post_json(&path, &unclear).await.expect(422).json();
+        assert_eq!(refused["code"], "invalid", "{unclear}");
+    }
+    let reply = json!({ "msg": "Theirs; No", "type": "answer", "from": "person", "reply_to": id });
+    let refused = person.post_json("/notify", &reply).await.expect(422).json();
+    let says = refused["detail"].as_str().expect("a detail");
+    assert!(says.contains("hubctl answer ID with --each"), "{says}");
+    assert_eq!(client.question(id).await["state"], "open");
+    let answers = json!(["Keep both; rename mine", "No"]);
+    let answered = person
+        .post_json(&path, &json!({ "answers": answers }))
+        .await;
+    let answered = answered.expect(201).json();
+    let said = "1. Keep both; rename mine 2. No";
+    assert_fields(&answered, json!({ "answer": said, "answers": answers }));
+    let reply = ask.await.expect("a reply");
+    assert_eq!(
+        reply["hookSpecificOutput"]["decision"]["updatedInput"]["answers"],
+        json!({ "Which file wins?": "Keep both; rename mine", "Push?": "No" })
+    );
+    let answer = answered["answer_id"].as_u64().expect("an id");
+    let found = client.read("/notifications?types=answer").await["notifications"][0].clone();
+    assert_fields(
+        &found,
+        json!({ "id": answer, "msg": said, "answers": answers }),
+    );
+}
+
+#[tokio::test]
 async fn a_permission_is_allowed_for_the_session_as_its_agent_suggests() {
     let rules = json!([{ "toolName": "Bash", "ruleContent": "make *" }]);
     let suggestion = |destination: &str| json!([{ "type": "addRules", "rules": rules, "behavior": "allow", "destination": destination }]);

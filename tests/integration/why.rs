@@ -296,7 +296,7 @@ async fn a_wake_limit_names_the_budget_and_who_spent_it() {
     let _waits = client.waiter(wait, "w1").await;
     let id = client.notify(post).await;
     let found = why(&client, id).await;
-    expect(&found, "limit", "1 wakes a minute by w2");
+    expect(&found, "limit", "1 wake a minute by w2");
     let item = &found["items"][0];
     assert_eq!(item["by"], "w2");
     assert!(item["until"].is_string(), "{item}");

@@ -38,6 +38,7 @@ export interface Schemas {
         reply_to?: Schemas["Seq"];
         expires_at: Schemas["Timestamp"];
         options?: string[];
+        answers?: string[];
         hops?: number;
         received?: Schemas["Timestamp"];
         muted_by?: string;
@@ -239,10 +240,16 @@ export interface Schemas {
         by?: string;
         answer_id?: Schemas["Seq"];
         answer?: string;
+        answers?: string[];
         msg: string;
         text: string;
         complete: boolean;
         options?: string[];
+        parts?: {
+            question: string;
+            options: string[];
+            many: boolean;
+        }[];
         data?: unknown;
         delivery?: "waiting" | "stored" | "delivered" | "taken" | "terminal";
         held_until?: Schemas["Timestamp"];

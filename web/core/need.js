@@ -112,17 +112,16 @@ function choicesOf(of) {
 }
 
 /**
- * The answer to a dialog: the labels of a question are joined by a comma, the answers of several questions by a
- * semicolon. Null while a question has no answer.
+ * The answer to a dialog, as the hub takes it: the labels of a question are joined by a comma, and several questions have
+ * a text each. Null while a question has no answer.
  *
  * @param {Choice[]} choices one for each question
- * @returns {string|null}
+ * @returns {string|string[]|null}
  */
 export function composeAnswer(choices) {
-  const parts = choices.map(({ labels, other }) => [...labels, other.trim()].filter(Boolean).join(', '));
-  if (parts.some((part) => !part)) return null;
-  // These characters would begin the answer to the next question.
-  return parts.length === 1 ? parts[0] : parts.map((part) => part.replace(/\s*;\s*/g, ', ').replace(/\s*\n\s*/g, ' ')).join('; ');
+  const answers = choices.map(({ labels, other }) => [...labels, other.trim()].filter(Boolean).join(', '));
+  if (answers.some((answer) => !answer)) return null;
+  return answers.length === 1 ? answers[0] : answers;
 }
 
 /** @param {Record<string, unknown>} content */

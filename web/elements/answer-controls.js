@@ -13,7 +13,8 @@ import { acceptForm, composeAnswer, verdict } from '../core/need.js';
  * @property {Partial<Record<'approve'|'deny'|'send', () => void>>} keys
  * @property {(n: number) => void} [choose] chooses the option with this number, from 1
  *
- * @typedef {(answer: string, label: string) => void} Send `label` says the answer in the words of the page
+ * @typedef {(answer: string|string[], label: string) => void} Send a text, or one for each question of a dialog; `label`
+ *   says it in the words of the page
  */
 
 let lastId = 0;
@@ -115,7 +116,7 @@ function asks(all, name, send) {
   const groups = all.map((ask) => askGroup(ask, name, isSimple ? (label) => send(label, label) : null, () => submit()));
   const submit = () => {
     const answer = composeAnswer(groups.map(({ choice }) => choice()));
-    if (answer !== null) return send(answer, answer);
+    if (answer !== null) return send(answer, [answer].flat().join(' · '));
     groups.find(({ choice }) => composeAnswer([choice()]) === null)?.focus();
   };
   const element = h('div', { class: 'asks' }, ...groups.map((group) => group.element), h('button', { class: isSimple ? '' : 'primary', 'aria-label': `Answer, ${name}`, onclick: submit }, 'Answer'));

@@ -193,7 +193,7 @@ export class HubQuestion extends StoreElement {
   }
 
   /**
-   * @param {string} answer
+   * @param {string|string[]} answer
    * @param {string} label
    */
   #answer(answer, label) {

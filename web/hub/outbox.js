@@ -12,7 +12,7 @@ const MARGIN = 1000;
 /** The time for which a settled question stays, so that the person sees the result, in ms. */
 const RESULT_TIME = 1500;
 
-/** @typedef {{answer: string, label: string, due: number, timer: number}} Held `label` says it in the words of the page */
+/** @typedef {{answer: string|string[], label: string, due: number, timer: number}} Held `label` says it in the words of the page */
 
 /** @type {WeakMap<Store, Outbox>} */
 const outboxes = new WeakMap();
@@ -90,7 +90,7 @@ class Outbox {
    * Holds an answer back, then sends it.
    *
    * @param {Question} question
-   * @param {string} answer
+   * @param {string|string[]} answer a text, or one for each question of a dialog
    * @param {string} label
    */
   hold({ id, held_until: until }, answer, label) {
@@ -116,7 +116,7 @@ class Outbox {
     if (!held) return;
     clearTimeout(held.timer);
     this.#held.delete(id);
-    this.settle(id, 'answer', { answer: held.answer });
+    this.settle(id, 'answer', Array.isArray(held.answer) ? { answers: held.answer } : { answer: held.answer });
   }
 
   flush() {

@@ -33,10 +33,7 @@ impl Acts {
     /// Answers a question. Returns why the session does not have the answer.
     pub(crate) async fn answer(&self, id: Seq, choice: &Choice) -> Option<String> {
         let path = Path::new("/questions").segment(id).segment("answer");
-        let body = AnswerPost {
-            answer: choice.answer.clone(),
-            ..AnswerPost::default()
-        };
+        let body = AnswerPost::new(choice.answer.clone().into());
         match self.0.post::<Question>(path, &body).await {
             Ok(question) if question.deliverable => None,
             Ok(_) => Some(format!(

@@ -86,6 +86,12 @@ pub(crate) fn describe(question: &Question, now: Timestamp) -> String {
         // Writing to a String cannot fail.
         let _ = write!(shown, "  [{number}] {}", said(option));
     }
+    for (at, part) in (1..).zip(&question.parts) {
+        let _ = write!(shown, "  {at}. {}", said(&part.question));
+        for (number, option) in (1..).zip(&part.options) {
+            let _ = write!(shown, "  [{number}] {}", said(option));
+        }
+    }
     if question.state != QuestionState::Open {
         let _ = write!(shown, "  ({})", outcome(question));
     }

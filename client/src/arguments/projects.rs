@@ -2,6 +2,7 @@
 
 use clap::Args;
 use hub_protocol::ProjectName;
+use hub_protocol::git::ProjectSource;
 
 use crate::error::Error;
 use crate::identity::Context;
@@ -24,5 +25,18 @@ impl ProjectScope {
             return Ok(None);
         }
         Ok(Some(context.project(self.project.as_ref()).await?.value))
+    }
+
+    /// The project; `None` for all projects, also where no rule gives a project.
+    pub(crate) async fn project_or_all(
+        &self,
+        context: &Context,
+    ) -> Result<Option<ProjectName>, Error> {
+        if self.all_projects {
+            return Ok(None);
+        }
+        let found = context.project(self.project.as_ref()).await?;
+        let is_none = found.source == ProjectSource::Default.as_str();
+        Ok((!is_none).then_some(found.value))
     }
 }

@@ -1,6 +1,6 @@
 //! `hubctl answer`: answers a question.
 
-use hub_protocol::{AnswerDelivery, AnswerPost, Question, Seq};
+use hub_protocol::{AnswerDelivery, AnswerPost, AnswerText, Question, Seq};
 
 use super::notify::text;
 use crate::api::question::{act, question, whole};
@@ -13,8 +13,9 @@ use crate::output::text::{json_line, said};
 use crate::output::{println, say};
 
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).args(["answer", "option"]))]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["answer", "option", "each"]))]
 #[command(after_help = "\
+A dialog with several questions takes an answer for each, in their order: --each or --option as often as it has questions.
 Answer a permission with allow, allow always (in this session), or deny: why; a plan with approve, approve: accept edits,
 or reject: why; an MCP server's form with accept: {JSON}, decline or cancel. These need a terminal outside any agent. The
 first answer counts; the hub refuses later ones and shows the first. A dialog that the hub does not hold must be answered
@@ -25,6 +26,7 @@ Exits with 0 if the session has the answer or gets it with its next turn, with 6
 Examples:
   hubctl answer 41 \"use postgres\"
   hubctl answer 41 --option 2
+  hubctl answer 43 --each \"keep both; rename mine\" --each no
   hubctl answer 42 allow
   hubctl answer 42 \"allow always\"
   hubctl answer 42 \"deny: not on main\"")]
@@ -36,9 +38,13 @@ pub(crate) struct AnswerArgs {
     /// The answer; `-` reads it from stdin
     #[arg(value_name = "TEXT")]
     answer: Vec<String>,
-    /// One of the answers that the question offers, by its number or its text
+    /// One of the answers that the question offers, by its number or its text; for a dialog with several questions, one
+    /// of each
     #[arg(long, value_name = "N")]
-    option: Option<String>,
+    option: Vec<String>,
+    /// The answer to the next question of a dialog that has several
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    each: Vec<String>,
     /// Print the question as JSON
     #[arg(long)]
     json: bool,
@@ -46,17 +52,17 @@ pub(crate) struct AnswerArgs {
 
 pub(crate) async fn run(args: &AnswerArgs, context: &Context) -> Result<Exit, Error> {
     let hub = context.hub()?;
-    let answer = match &args.option {
-        Some(option) => offered(&hub, args.id, option).await?,
-        None => text(&args.answer)?,
+    let answer = match (&args.option[..], &args.each[..]) {
+        ([], []) => AnswerText::Whole(text(&args.answer)?),
+        ([], each) => AnswerText::Each(each.to_vec()),
+        (options, _) => offered(&hub, args.id, options).await?,
     };
     let by = by(context).await?;
+    let shown = answer.to_string();
     let body = json(&AnswerPost {
-        answer: answer.clone(),
         session: by.session,
         by: by.by,
-        dialog: false,
-        data: None,
+        ..AnswerPost::new(answer)
     })?;
     let Some(text) = act(&hub, args.id, "answer", body).await? else {
         return Ok(Exit::REFUSED);
@@ -69,7 +75,7 @@ pub(crate) async fn run(args: &AnswerArgs, context: &Context) -> Result<Exit, Er
             "answered {} ({}): {}",
             args.id,
             said(whole(&question)),
-            said(&answer)
+            said(&shown)
         ))?;
     }
     let (progress, exit) = progress(&question);
@@ -101,9 +107,33 @@ fn progress(question: &Question) -> (&'static str, Exit) {
     }
 }
 
+/// Returns the options that match `chosen`, one for each question of a dialog.
+async fn offered(hub: &Hub, id: Seq, chosen: &[String]) -> Result<AnswerText, Error> {
+    let question = question(hub, id).await?;
+    let alone = [question.options.unwrap_or_default()];
+    let parts = question.parts.into_iter().map(|it| it.options);
+    let parts: Vec<_> = parts.collect();
+    let questions = if parts.is_empty() { &alone[..] } else { &parts };
+    if chosen.len() != questions.len() {
+        let (count, given) = (questions.len(), chosen.len());
+        return Err(Error::Usage(format!(
+            "question {id} needs {count} times --option, in the order of its questions, and was given {given}"
+        )));
+    }
+    let found = questions.iter().zip(chosen);
+    let found: Result<Vec<_>, _> = found.map(|(all, one)| option(id, all, one)).collect();
+    let mut found = found?;
+    Ok(match found.pop() {
+        Some(only) if parts.is_empty() => AnswerText::Whole(only),
+        last => {
+            found.extend(last);
+            AnswerText::Each(found)
+        }
+    })
+}
+
 /// Returns the option that matches `option`: by its text, or by its number as `hubctl questions` shows it.
-async fn offered(hub: &Hub, id: Seq, option: &str) -> Result<String, Error> {
-    let options = question(hub, id).await?.options.unwrap_or_default();
+fn option(id: Seq, options: &[String], option: &str) -> Result<String, Error> {
     let numbered = || options.get(option.parse::<usize>().ok()?.checked_sub(1)?);
     match options.iter().find(|it| *it == option).or_else(numbered) {
         Some(found) => Ok(found.clone()),

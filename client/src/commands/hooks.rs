@@ -213,8 +213,21 @@ pub(super) fn are_in_settings(context: &Context, workspace: &Path) -> bool {
 /// The state of the hooks in each settings file of each agent.
 pub(super) fn everywhere(context: &Context) -> Result<Vec<HookStatus>, Error> {
     let (workspace, program) = (workspace(None, context), program(context)?);
-    let look = |agent| status::look(agent, &context.env, &workspace, &program);
-    Ok(Agent::ALL.into_iter().flat_map(look).collect())
+    Ok(look(&Agent::ALL, &workspace, &program, context))
+}
+
+/// The hooks of these agents: those in settings files, and those of the plugin.
+fn look(agents: &[Agent], workspace: &Path, program: &str, context: &Context) -> Vec<HookStatus> {
+    let of = |agent: &Agent| {
+        let mut found = status::look(*agent, &context.env, workspace, program);
+        found.extend(
+            (*agent == Agent::Claude)
+                .then(|| plugin::status(context, program))
+                .flatten(),
+        );
+        found
+    };
+    agents.iter().flat_map(of).collect()
 }
 
 fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Result<Exit, Error> {
@@ -328,10 +341,7 @@ fn status(args: &HookStatusArgs, context: &Context) -> Result<Exit, Error> {
     let agents: Vec<Agent> = args.agent.map_or(Agent::ALL.into(), |agent| vec![agent]);
     let workspace = workspace(args.dir.as_deref(), context);
     let program = program(context)?;
-    let found: Vec<HookStatus> = agents
-        .into_iter()
-        .flat_map(|agent| status::look(agent, &context.env, &workspace, &program))
-        .collect();
+    let found = look(&agents, &workspace, &program, context);
     if args.json {
         let all: Vec<_> = found.iter().map(HookStatus::json).collect();
         println(json_line(&serde_json::json!({ "hooks": all }).to_string()))?;

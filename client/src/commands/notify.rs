@@ -5,8 +5,8 @@ mod dry_run;
 use std::io::Read;
 
 use hub_protocol::{
-    InboxName, InboxTouched, Kind, MAX_ITEM_BYTES, Post, Priority, ProjectName, Published, Seq,
-    Span, Timestamp,
+    Counted, InboxName, InboxTouched, Kind, MAX_ITEM_BYTES, Post, Priority, ProjectName, Published,
+    Seq, Span, Timestamp,
 };
 use serde_json::Value;
 
@@ -248,7 +248,9 @@ fn summary(published: &Published) -> String {
     };
     match published.woken {
         0 => format!("{} {whereto}", published.id),
-        1 => format!("{} {whereto}; 1 waiter woken", published.id),
-        woken => format!("{} {whereto}; {woken} waiters woken", published.id),
+        woken => {
+            let woken = Counted(woken, "waiter");
+            format!("{} {whereto}; {woken} woken", published.id)
+        }
     }
 }

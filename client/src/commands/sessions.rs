@@ -19,7 +19,7 @@ const WIDTH: usize = 60;
 #[command(after_help = "\
 A * marks the primary session. PHASE is whether a session needs you: needs you (it asks), blocked (an error, a limit, or
 silence), your turn (it stopped, and you have not seen its last words), working, done or gone. WAITER is what wakes a session: rewake (its own hooks), wait (hubctl wait), live (another
-reader) or none.
+reader) or none. Outside of a repository the sessions of all projects are listed, by project.
 
 Examples:
   hubctl sessions
@@ -38,7 +38,7 @@ pub(crate) struct SessionsArgs {
 }
 
 pub(crate) async fn run(args: &SessionsArgs, context: &Context) -> Result<Exit, Error> {
-    let project = args.scope.project(context).await?;
+    let project = args.scope.project_or_all(context).await?;
     let answer = context
         .hub()?
         .text(&request(project.as_ref(), args.all))
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: &SessionsArgs, context: &Context) -> Result<Exit, 
         println(json_line(&answer))?;
         return Ok(Exit::DONE);
     }
-    let Sessions::<Session> { sessions, .. } = parse(&answer)?;
+    let Sessions::<Session> { mut sessions, .. } = parse(&answer)?;
     if sessions.is_empty() {
         say("no sessions; `hubctl hooks install claude` registers an agent's sessions");
         return Ok(Exit::DONE);
@@ -57,7 +57,8 @@ pub(crate) async fn run(args: &SessionsArgs, context: &Context) -> Result<Exit, 
     ];
     let mut rows = vec![header.map(str::to_owned)];
     let now = Timestamp::now();
-    let of = |it| row(it, args.scope.all_projects, now);
+    sessions.sort_by(|one, other| one.project.cmp(&other.project));
+    let of = |it| row(it, project.is_none(), now);
     rows.extend(sessions.iter().map(of));
     print(&table(&rows))?;
     for session in &sessions {

@@ -5,7 +5,8 @@ mod series;
 use std::time::Duration;
 
 use hub_protocol::{
-    InboxName, Kind, Post, ProjectName, Published, Seq, Span, Step, Timestamp, Trace, Way,
+    InboxName, Kind, Post, ProjectName, Published, Seq, Span, Step, Timestamp, Trace,
+    WAKE_TEST_KEY, Way,
 };
 use tokio::time::Instant;
 
@@ -112,7 +113,7 @@ async fn send(hub: &Hub, inbox: &InboxName, project: &ProjectName) -> Result<Seq
         to: Some(inbox.clone()),
         kind: Some(Kind::Message),
         project: Some(project.clone()),
-        key: Some("hub:wake-test".into()),
+        key: Some(WAKE_TEST_KEY.into()),
         ttl: Some(TTL),
         ..Post::default()
     };

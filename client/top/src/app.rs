@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use hub_protocol::{Notification, ProjectName, Question, Seq, Session, Timestamp};
+use hub_protocol::{AnswerText, Notification, ProjectName, Question, Seq, Session, Timestamp};
 use ratatui::crossterm::event::KeyEvent;
 
 use crate::details::{Details, Known};
@@ -29,7 +29,7 @@ const REST: i64 = 200;
 pub(crate) enum Request {
     Answer {
         id: Seq,
-        answer: String,
+        answer: AnswerText,
     },
     Mark {
         ids: Vec<Seq>,

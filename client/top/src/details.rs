@@ -2,7 +2,7 @@
 
 use hub_needs::{Edit, ToolRequest, question_text, tool_request};
 use hub_protocol::{
-    AnswerDelivery, Notification, Question, QuestionState, Seq, Session, Timestamp,
+    AnswerDelivery, Counted, Notification, Question, QuestionState, Seq, Session, Timestamp,
 };
 use hubctl::age;
 use serde_json::Value;
@@ -254,7 +254,10 @@ impl Details {
         for group in diff.grouped_ops(3) {
             let start = group.first().map_or(0, |op| op.old_range().start);
             if start > shown {
-                self.push(Tone::Dim, &format!("… {} unchanged lines", start - shown));
+                self.push(
+                    Tone::Dim,
+                    &format!("… {}", Counted(start - shown, "unchanged line")),
+                );
             }
             shown = group.last().map_or(shown, |op| op.old_range().end);
             for change in group.iter().flat_map(|op| diff.iter_changes(op)) {

@@ -1,6 +1,6 @@
 //! The kinds of questions, and the answers that the hub takes.
 
-use hub_protocol::{Kind, Question};
+use hub_protocol::{AnswerText, Kind, Question};
 use serde_json::{Map, Value};
 
 /// How a question is answered.
@@ -103,16 +103,12 @@ pub(crate) fn form_template(schema: &Map<String, Value>) -> String {
     Value::Object(fields.collect()).to_string()
 }
 
-/// The answer to a dialog of several questions, each with its own part.
-pub(crate) fn compose(parts: &[String]) -> String {
-    if let [one] = parts {
-        return one.clone();
+/// The answer to a dialog, of one text for each question.
+pub(crate) fn compose(answers: &[String]) -> AnswerText {
+    match answers {
+        [only] => AnswerText::Whole(only.clone()),
+        all => AnswerText::Each(all.to_vec()),
     }
-    // These characters would begin the answer to the next question.
-    let parts = parts
-        .iter()
-        .map(|it| it.replace(';', ",").replace('\n', " "));
-    parts.collect::<Vec<_>>().join("; ")
 }
 
 /// A verdict with its optional reason.
@@ -189,8 +185,9 @@ mod tests {
 
     #[test]
     fn answers_are_composed_as_the_hub_takes_them() {
-        assert_eq!(compose(&["a; b".into()]), "a; b");
-        assert_eq!(compose(&["a; b".into(), "c\nd".into()]), "a, b; c d");
+        let two = ["a; b".to_owned(), "c\nd".to_owned()];
+        assert_eq!(compose(&two[..1]), AnswerText::Whole("a; b".into()));
+        assert_eq!(compose(&two), AnswerText::Each(two.to_vec()));
         assert_eq!(verdict("deny", " not on main "), "deny: not on main");
         assert_eq!(verdict("deny", " "), "deny");
     }

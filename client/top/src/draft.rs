@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use hub_protocol::AnswerText;
+
 use crate::dialog::{Ask, compose};
 
 /// The answers so far, and the marked options of the current question.
@@ -25,7 +27,7 @@ impl Draft {
 
     /// Chooses the option `number` of the current question, or marks it if several may be chosen. Returns the answer
     /// to the whole dialog once every question has one.
-    pub(crate) fn choose(&mut self, asks: &[Ask<'_>], number: usize) -> Option<String> {
+    pub(crate) fn choose(&mut self, asks: &[Ask<'_>], number: usize) -> Option<AnswerText> {
         let ask = asks.get(self.answers.len())?;
         let (label, _) = ask.options.get(number.checked_sub(1)?)?;
         if !ask.many {
@@ -44,7 +46,7 @@ impl Draft {
 
     /// Takes the marked options as the answer to the current question. Returns the answer to the whole dialog once
     /// every question has one.
-    pub(crate) fn confirm(&mut self, asks: &[Ask<'_>]) -> Option<String> {
+    pub(crate) fn confirm(&mut self, asks: &[Ask<'_>]) -> Option<AnswerText> {
         let ask = asks.get(self.answers.len())?;
         let marked = self.marked.iter().filter_map(|it| ask.options.get(it - 1));
         let labels: Vec<&str> = marked.map(|(label, _)| *label).collect();
@@ -52,7 +54,7 @@ impl Draft {
     }
 
     /// Answers the current question with a text. Returns the answer to the whole dialog once every question has one.
-    pub(crate) fn answer(&mut self, asks: &[Ask<'_>], text: String) -> Option<String> {
+    pub(crate) fn answer(&mut self, asks: &[Ask<'_>], text: String) -> Option<AnswerText> {
         self.answers.push(text);
         self.marked.clear();
         (self.answers.len() == asks.len()).then(|| compose(&self.answers))
@@ -82,7 +84,11 @@ mod tests {
         assert_eq!(draft.confirm(&asks), None, "a question is left");
         assert_eq!(
             draft.answer(&asks, "other".into()),
-            Some("b; a, b; other".into())
+            Some(AnswerText::Each(vec![
+                "b".into(),
+                "a, b".into(),
+                "other".into()
+            ]))
         );
         assert_eq!(draft.choose(&[ask(false)], 1), None, "it is complete");
     }

@@ -1,6 +1,6 @@
 //! The drawing. It decides where things are and how they look, and nothing else.
 
-use hub_protocol::Timestamp;
+use hub_protocol::{Counted, Timestamp};
 use hubctl::age;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -109,8 +109,8 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, app: &App, now: Timestamp, look:
         ""
     };
     let text = format!(
-        "hub top · {waiting} · {} sessions{state}",
-        app.store.sessions.len()
+        "hub top · {waiting} · {}{state}",
+        Counted(app.store.sessions.len(), "session")
     );
     let text = cut(&text, area.width.into());
     frame.render_widget(Line::styled(text, look.style(Tone::Strong)), area);
@@ -164,7 +164,7 @@ fn need_line(
     let text = match held {
         Some(held) => {
             let left = (held.due.as_millis() - now.as_millis()).max(0) / 1000;
-            format!("→ {} in {left} s · u undo", line(&held.answer))
+            format!("→ {} in {left} s · u undo", line(&held.answer.to_string()))
         }
         None => need.text.clone(),
     };

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hub_protocol::{
-    AnswerPost, HistoryPage, Kind, PhaseName, Post, Published, Question, Questions, SeenReply,
-    SeenRequest, Sessions, Timestamp,
+    AnswerPost, AnswerText, HistoryPage, Kind, PhaseName, Post, Published, Question, Questions,
+    SeenReply, SeenRequest, Sessions, Timestamp,
 };
 use hubctl::{Connection, Error, Event, Path};
 use serde::Deserialize;
@@ -148,14 +148,12 @@ impl Live {
         self.tell(update);
     }
 
-    async fn answer(&self, id: u64, answer: String) -> Result<Question, Error> {
+    async fn answer(&self, id: u64, answer: AnswerText) -> Result<Question, Error> {
         let by = self.connection.by().await?;
         let post = AnswerPost {
-            answer,
             session: by.session,
             by: by.by,
-            dialog: false,
-            data: None,
+            ..AnswerPost::new(answer)
         };
         let path = Path::new("/questions").segment(id).segment("answer");
         self.connection.post(path, &post).await

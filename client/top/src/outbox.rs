@@ -1,6 +1,6 @@
 //! The person's answers: each is held back for a few seconds, in which it can be undone, and then sent.
 
-use hub_protocol::{Question, Seq, Timestamp};
+use hub_protocol::{AnswerText, Question, Seq, Timestamp};
 
 /// The time in which an answer can be undone, in ms.
 const UNDO_TIME: i64 = 5000;
@@ -13,7 +13,7 @@ pub(crate) struct Held {
     /// The question.
     pub(crate) id: Seq,
     /// The answer as the hub takes it.
-    pub(crate) answer: String,
+    pub(crate) answer: AnswerText,
     /// When it is sent, by the hub's clock.
     pub(crate) due: Timestamp,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Outbox {
 
 impl Outbox {
     /// Holds an answer back. Returns `false` if the question has one already.
-    pub(crate) fn hold(&mut self, question: &Question, answer: String, now: Timestamp) -> bool {
+    pub(crate) fn hold(&mut self, question: &Question, answer: AnswerText, now: Timestamp) -> bool {
         let id = question.id;
         if self.held(id).is_some() || self.is_sending(id) {
             return false;
@@ -124,7 +124,7 @@ mod tests {
         assert!(outbox.hold(&question(2, None), "c".into(), at(101)));
         assert_eq!(outbox.undo().map(|it| it.id), Some(2));
         assert_eq!(outbox.due(at(104)), []);
-        assert_eq!(outbox.due(at(105))[0].answer, "a");
+        assert_eq!(outbox.due(at(105))[0].answer.to_string(), "a");
         assert!(outbox.is_sending(1) && !outbox.hold(&question(1, None), "d".into(), at(106)));
         outbox.sent(1, Some("refused".into()));
         assert_eq!(outbox.problem(1), Some("refused"));

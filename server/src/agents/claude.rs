@@ -214,7 +214,9 @@ fn tasks(payload: &Map<String, Value>) -> Vec<String> {
 
 /// The answer that the agent takes from the answer to an event of this name.
 fn takes(name: &str, payload: &Map<String, Value>) -> Option<AnswerKind> {
+    let input = || payload.get("tool_input").unwrap_or(&Value::Null);
     Some(match (name, text(payload, "tool_name")) {
+        ("PermissionRequest", QUESTIONS) if questions_of(input()).len() > 1 => AnswerKind::Texts,
         ("PermissionRequest", QUESTIONS) => AnswerKind::Text,
         ("PermissionRequest", tool) if PLANS.contains(&tool) => AnswerKind::Plan,
         ("PermissionRequest", _) => AnswerKind::Permission,
@@ -314,19 +316,16 @@ fn labels(question: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The input of the tool with the person's answer. For several questions, a semicolon or a line break separates the
-/// answers.
-fn answered(data: &Value, answer: &str) -> Value {
+/// The input of the tool with the person's answers, one for each question.
+fn answered(data: &Value, answers: &[String]) -> Value {
     let mut input = data["tool_input"].clone();
-    let all = questions_of(&input);
-    let mut parts: Vec<&str> = match all {
-        [_] => vec![answer],
-        _ => answer.split([';', '\n']).map(str::trim).collect(),
+    let said = |text: &str| match text.trim() {
+        "" => "(no answer)".into(),
+        _ => text.into(),
     };
-    parts.resize(all.len(), "(no answer)");
-    let answers = all.iter().zip(parts);
-    let answers = answers.filter_map(|(it, part)| Some((it["question"].as_str()?, part)));
-    let answers: Map<String, Value> = answers.map(|(it, part)| (it.into(), part.into())).collect();
+    let answers = questions_of(&input).iter().zip(answers);
+    let answers = answers.filter_map(|(it, text)| Some((it["question"].as_str()?, said(text))));
+    let answers: Map<String, Value> = answers.map(|(it, text)| (it.into(), text)).collect();
     if let Some(input) = input.as_object_mut() {
         input.insert("answers".into(), answers.into());
     }
@@ -429,16 +428,17 @@ fn notification(payload: &Map<String, Value>) -> AgentEvent {
 }
 
 pub(super) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
-    if let Some(answer) = reply.answer {
+    if let [answer, ..] = &reply.answers[..] {
         let AgentEvent::Asks { data, .. } = &hook.happened else {
             return None;
         };
         if hook.takes == Some(AnswerKind::Form) {
-            let mut output = form_answer(FormAnswer::parse(&answer)?);
+            let mut output = form_answer(FormAnswer::parse(answer)?);
             output.insert("hookEventName".into(), hook.name.as_str().into());
             return Some(json!({ "hookSpecificOutput": output }));
         }
-        let decision = json!({ "behavior": "allow", "updatedInput": answered(data, &answer) });
+        let decision =
+            json!({ "behavior": "allow", "updatedInput": answered(data, &reply.answers) });
         return Some(json!({
             "hookSpecificOutput": { "hookEventName": hook.name, "decision": decision }
         }));

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use hub_protocol::Counted;
+
 use super::Cluster;
 use crate::core::sync;
 use crate::log::journal::Journal as _;
@@ -44,7 +46,10 @@ async fn look(cluster: &Cluster, scrub: &mut Scrub) -> anyhow::Result<Option<Str
     let state = shared.state().await?;
     let lost = state.deleted_count.unwrap_or(0);
     if lost > 0 {
-        return Ok(Some(format!("NATS lost {lost} commits of the log")));
+        return Ok(Some(format!(
+            "NATS lost {} of the log",
+            Counted(lost, "commit")
+        )));
     }
     let is_due = scrub.last.is_none_or(|it| it.elapsed() >= READ_PERIOD);
     if cluster.is_active() && is_due && state.messages > 0 {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
-use hub_protocol::{NodeInfo, Seq, Timestamp};
+use hub_protocol::{Counted, NodeInfo, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Cluster;
@@ -93,7 +93,8 @@ impl Nodes {
         let behind = head.saturating_sub(beat.head);
         if behind > MAX_BEHIND {
             return Err(format!(
-                "'{node}' is {behind} records behind: wait until `hubctl status` shows that it has caught up"
+                "'{node}' is {} behind: wait until `hubctl status` shows that it has caught up",
+                Counted(behind, "record")
             ));
         }
         Ok(())

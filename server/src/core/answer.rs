@@ -1,6 +1,6 @@
-//! The answers that an agent's hook takes for its dialog: a text, a decision, or the content of a form.
+//! The answers that an agent's hook takes for its dialog: a text, one for each question, a decision, or the content of a form.
 
-use hub_protocol::verdict;
+use hub_protocol::{AnswerText, Notification, QuestionPart, verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 pub enum AnswerKind {
     /// Any text.
     Text,
+    /// A text for each question of a dialog that has several.
+    Texts,
     /// A decision on a permission.
     Permission,
     /// A decision on a plan.
@@ -19,14 +21,21 @@ pub enum AnswerKind {
 
 impl AnswerKind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Text, Self::Permission, Self::Plan, Self::Form];
+    pub const ALL: [Self; 5] = [
+        Self::Text,
+        Self::Texts,
+        Self::Permission,
+        Self::Plan,
+        Self::Form,
+    ];
 
     /// Whether the agent can use this answer.
-    pub fn accepts(self, answer: &str) -> bool {
+    pub fn accepts(self, answer: &Notification) -> bool {
         match self {
             Self::Text => true,
-            Self::Permission | Self::Plan => verdict(answer).is_some(),
-            Self::Form => FormAnswer::parse(answer).is_some(),
+            Self::Texts => answer.answers.is_some(),
+            Self::Permission | Self::Plan => verdict(&answer.msg).is_some(),
+            Self::Form => FormAnswer::parse(&answer.msg).is_some(),
         }
     }
 
@@ -34,9 +43,50 @@ impl AnswerKind {
     pub fn expected(self) -> &'static str {
         match self {
             Self::Text => "answer with a text",
+            Self::Texts => EACH,
             Self::Permission => "answer allow, allow always, or deny: why",
             Self::Plan => "answer approve, approve: accept edits, or reject: why",
             Self::Form => "answer accept: {JSON}, decline, or cancel",
+        }
+    }
+}
+
+/// How a dialog with several questions is answered.
+const EACH: &str = "give the dialog a text for each of its questions, in their order: `answers` of POST /questions/{id}/answer, or hubctl answer ID with --each or --option for each";
+
+/// Separate the answers to several questions in one text.
+const SEPARATORS: [char; 2] = [';', '\n'];
+
+/// The words of an answer as the question takes them: `parts` are the questions of its dialog, if it has several. Fails if
+/// the words are not one text for each, or one text of which a part could answer another question than it was meant for.
+pub fn fitted(parts: &[QuestionPart], answer: AnswerText) -> Result<AnswerText, String> {
+    let count = parts.len();
+    match answer {
+        AnswerText::Whole(text) if count < 2 => Ok(AnswerText::Whole(text)),
+        AnswerText::Each(mut all) if count < 2 => match all.pop() {
+            Some(only) if all.is_empty() => Ok(AnswerText::Whole(only)),
+            _ => Err("this is a single question: give one answer".into()),
+        },
+        AnswerText::Each(all) if all.len() == count => {
+            let says = all.iter().any(|it| !it.trim().is_empty());
+            { says.then_some(AnswerText::Each(all)) }.ok_or_else(|| "every answer is empty".into())
+        }
+        AnswerText::Each(all) => Err(format!(
+            "the dialog has {count} questions, and there are {} answers: {EACH}",
+            all.len()
+        )),
+        AnswerText::Whole(text) => {
+            let texts: Vec<_> = text
+                .split(SEPARATORS)
+                .map(|it| it.trim().to_owned())
+                .collect();
+            let mut labels = parts.iter().flat_map(|it| &it.options);
+            let is_clear = texts.len() == count
+                && texts.iter().all(|it| !it.is_empty())
+                && !labels.any(|it| it.contains(SEPARATORS));
+            { is_clear.then_some(AnswerText::Each(texts)) }.ok_or_else(|| {
+                format!("the dialog has {count} questions, and it is not clear which part of the text answers which: {EACH}")
+            })
         }
     }
 }
@@ -123,6 +173,42 @@ fn fits(field: &Value, value: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_part_of_a_text_answers_another_question_than_it_was_meant_for() {
+        let part = |options: &[&str]| QuestionPart {
+            question: "?".into(),
+            options: options.iter().map(|it| (*it).to_owned()).collect(),
+            many: false,
+        };
+        let each = |all: &[&str]| AnswerText::Each(all.iter().map(|it| (*it).into()).collect());
+        let whole = |text: &str| AnswerText::Whole(text.into());
+        let plain = [part(&["a", "b"]), part(&[])];
+        let risky = [part(&["keep; rename", "b"]), part(&[]), part(&["c"])];
+        for (parts, given, taken) in [
+            (&[][..], whole("a; b"), Some(whole("a; b"))),
+            (&[], each(&["a; b"]), Some(whole("a; b"))),
+            (&[], each(&["a", "b"]), None),
+            (&plain, each(&["a; b", ""]), Some(each(&["a; b", ""]))),
+            (&plain, each(&["a"]), None),
+            (&plain, each(&["a", "b", "c"]), None),
+            (&plain, each(&["", " "]), None),
+            (&plain, whole("a; b"), Some(each(&["a", "b"]))),
+            (&plain, whole("a\nb"), Some(each(&["a", "b"]))),
+            (&plain, whole("a"), None),
+            (&plain, whole("a; b; c"), None),
+            (&plain, whole("a;"), None),
+            (&risky, whole("keep; rename; c"), None),
+            (&risky, whole("b; x; c"), None),
+            (
+                &risky,
+                each(&["keep; rename", "x", "c"]),
+                Some(each(&["keep; rename", "x", "c"])),
+            ),
+        ] {
+            assert_eq!(fitted(parts, given.clone()).ok(), taken, "{given}");
+        }
+    }
 
     #[test]
     fn a_forms_answer_fits_its_schema() {

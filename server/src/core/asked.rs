@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::{Kind, Notification, is_hidden, reveal};
+use hub_protocol::{Kind, Notification, QuestionPart, is_hidden, reveal};
 use serde_json::{Map, Value};
 
 /// The most informative fields of a request, in the order in which they are shown first.
@@ -64,6 +64,23 @@ pub fn asked(it: &Notification) -> Asked {
         complete: data["cut"].is_null() && text.as_ref().is_some_and(is_plain),
         text: without_gaps(&reveal(text.as_ref().unwrap_or(&it.msg))),
     }
+}
+
+/// The questions of an agent's dialog, if it has several.
+pub fn parts(it: &Notification) -> Vec<QuestionPart> {
+    let data = it.data.as_ref().unwrap_or(&Value::Null);
+    let all = data["dialog"]["tool_input"]["questions"].as_array();
+    let several = all.filter(|it| data["via"] == "hook" && it.len() > 1);
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let part = |one: &Value| QuestionPart {
+        question: text(&one["question"]),
+        options: { one["options"].as_array().into_iter().flatten() }
+            .map(|it| text(&it["label"]))
+            .filter(|it| !it.trim().is_empty())
+            .collect(),
+        many: one["multiSelect"] == true,
+    };
+    several.into_iter().flatten().map(part).collect()
 }
 
 /// Shows a long run of blanks by its length: a view that wraps lines would draw what follows it out of sight.

@@ -294,7 +294,7 @@ pub enum Refusal {
         cap: usize,
     },
     /// The project has no inbox of this name.
-    #[error("no inbox '{inbox}' in project '{project}'")]
+    #[error("no inbox '{inbox}' in project '{project}'{}", of_project(inbox, elsewhere.as_ref()))]
     UnknownInbox {
         /// The project in the request.
         project: ProjectName,
@@ -302,12 +302,14 @@ pub enum Refusal {
         inbox: InboxName,
         /// The most similar known name.
         nearest: Option<InboxName>,
+        /// Another project with a session of that name.
+        elsewhere: Option<ProjectName>,
     },
     /// A number that is above the head, so no notification has it.
     #[error("no notification {0}")]
     UnknownId(Seq),
     /// The project has no session of this id or name.
-    #[error("no session '{name}' in project '{project}'")]
+    #[error("no session '{name}' in project '{project}'{}", of_project(name, elsewhere.as_ref()))]
     UnknownSession {
         /// The project in the request.
         project: ProjectName,
@@ -315,6 +317,8 @@ pub enum Refusal {
         name: InboxName,
         /// The most similar known name.
         nearest: Option<String>,
+        /// Another project with a session of that name.
+        elsewhere: Option<ProjectName>,
     },
     /// A session tried to listen for its own stop.
     #[error("a session cannot listen for its own stop")]
@@ -403,6 +407,13 @@ fn place_of(place: &Place) -> String {
         parts if parts.is_empty() => "the hub does not know where it runs".into(),
         parts => parts.join(", "),
     }
+}
+
+/// The end of a sentence that misses a name in one project.
+fn of_project(name: &InboxName, elsewhere: Option<&ProjectName>) -> String {
+    elsewhere.map_or(String::new(), |it| {
+        format!("; '{name}' is in project '{it}'")
+    })
 }
 
 fn state_name(state: QuestionState) -> &'static str {

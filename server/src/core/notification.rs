@@ -58,6 +58,7 @@ impl Draft {
             reply_to: None,
             expires_at: ts.plus_millis(ttl_ms),
             options: None,
+            answers: None,
             hops: 0,
             received: None,
             muted_by: None,

@@ -89,7 +89,7 @@ impl State {
         let key = question.key.as_deref()?;
         match answer_kind(key) {
             Some(takes) if is_held(id) => {
-                let usable = takes.accepts(&answer.body.msg);
+                let usable = takes.accepts(&answer.body);
                 return (!usable).then_some(Refusal::UnusableAnswer { id, takes });
             }
             None if !is_dialog_key(key) => return None,

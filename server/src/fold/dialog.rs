@@ -18,6 +18,7 @@ const OF_SUBAGENT: char = '@';
 pub(super) fn held_key(takes: AnswerKind) -> &'static str {
     match takes {
         AnswerKind::Text => "hook:held_dialog",
+        AnswerKind::Texts => "hook:held_dialogs",
         AnswerKind::Permission => "hook:permission",
         AnswerKind::Plan => "hook:held_plan",
         AnswerKind::Form => "hook:held_form",

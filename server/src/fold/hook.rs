@@ -218,10 +218,10 @@ impl HookContext<'_, '_> {
         // A turn caused by the timeout of the hub's own waiter is not news, and neither is its end.
         if by != TurnCause::Timeout {
             let msg = match by {
-                TurnCause::Person => texts::with_excerpt("prompt", text),
+                TurnCause::Person | TurnCause::Agent => texts::with_excerpt("prompt", text),
                 TurnCause::Peer => texts::with_excerpt("message from another session", text),
                 TurnCause::Task => "a background task ended".into(),
-                TurnCause::Wake | TurnCause::Agent | TurnCause::Timeout => "woken".into(),
+                TurnCause::Wake | TurnCause::Timeout => "woken".into(),
             };
             self.post(Kind::Progress, msg, |_| {})?;
         }
@@ -261,7 +261,7 @@ impl HookContext<'_, '_> {
         }
         if silent {
         } else if !fresh.is_empty() || busy > 0 {
-            let what = format!("{} tasks and {busy} workers still run", fresh.len());
+            let what = texts::running(fresh.len(), busy);
             self.post(
                 Kind::Progress,
                 format!("Agent {} stopped for now: {what}", self.name()),
@@ -455,7 +455,8 @@ impl HookContext<'_, '_> {
             return Ok(());
         }
         let msg = format!("Agent {} ended", self.name());
-        self.post(Kind::Ended, msg, |_| {})?;
+        let is_known = self.state_is(SessionState::Complete);
+        self.post(Kind::Ended, msg, |draft| draft.recorded = is_known)?;
         self.transaction.leave((self.project, self.key));
         Ok(())
     }

@@ -87,6 +87,10 @@ impl State {
             Some(SessionState::Blocked) if self.goes_on(project, key, session) => {
                 phase(PhaseName::Working, session.ts)
             }
+            // A name that only a sender gave itself has no session that could go on.
+            Some(SessionState::Complete) if session.registered.is_none() => {
+                phase(PhaseName::Gone, session.ts)
+            }
             Some(_) if is_seen || self.reports_to_another(project, session) => {
                 phase(PhaseName::Done, session.ts)
             }
@@ -100,12 +104,10 @@ impl State {
     }
 
     /// Whether another session reads the end of this one's turns, or none has to: a worker has a parent, a headless
-    /// session a program, and a sender that is not registered has no prompt to wait at.
+    /// session a program.
     fn reports_to_another(&self, project: &ProjectName, session: &Session) -> bool {
         let parent = session.parent().map(|it| self.resolve(project, it));
         let parent = parent.and_then(|it| self.session(project, it));
-        let is_sender =
-            session.registered.is_none() && session.state == Some(SessionState::Complete);
-        parent.is_some_and(Session::is_alive) || session.is_headless() || is_sender
+        parent.is_some_and(Session::is_alive) || session.is_headless()
     }
 }

@@ -125,6 +125,7 @@ impl State {
             project: project.clone(),
             name: name.clone(),
             nearest: super::nearest::nearest(name, names.iter()).map(ToString::to_string),
+            elsewhere: self.session_elsewhere(project, name).cloned(),
         }
     }
 
@@ -271,7 +272,9 @@ impl State {
         };
         let place = (project, key);
         if !quiet {
-            let draft = transaction.draft(place, kind, msg);
+            let mut draft = transaction.draft(place, kind, msg);
+            // Its end adds nothing to what it completed.
+            draft.recorded = kind == Kind::Ended && known.state == Some(SessionState::Complete);
             transaction.post(&draft)?;
         }
         transaction.leave(place);
@@ -295,12 +298,8 @@ impl State {
         let session = self.session(project, key);
         let tasks = session.map_or(0, |it| it.turn.tasks.len());
         let name = texts::name(key, session);
-        match self.sessions.busy_workers(project, key) {
-            0 => format!("Agent {name} stopped, {tasks} tasks still run"),
-            workers => {
-                format!("Agent {name} stopped, {tasks} tasks and {workers} workers still run")
-            }
-        }
+        let workers = self.sessions.busy_workers(project, key);
+        format!("Agent {name} stopped, {}", texts::running(tasks, workers))
     }
 
     pub(super) fn apply_gone(&mut self, seq: u64, it: &SessionEnded) {

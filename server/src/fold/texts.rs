@@ -1,6 +1,6 @@
 //! Texts of the hub's own notifications.
 
-use hub_protocol::{InboxName, Kind, Seq};
+use hub_protocol::{Counted, InboxName, Kind, Seq};
 
 use super::session::Session;
 
@@ -27,6 +27,17 @@ pub(super) fn with_excerpt(head: &str, text: &str) -> String {
         text if text.is_empty() => head.into(),
         text => format!("{head}: {text}"),
     }
+}
+
+/// Formats what still runs: `1 task still runs`, `2 tasks and 1 worker still run`.
+pub(super) fn running(tasks: usize, workers: usize) -> String {
+    let what = match (Counted(tasks, "task"), Counted(workers, "worker")) {
+        (tasks, Counted(0, _)) => tasks.to_string(),
+        (Counted(0, _), workers) => workers.to_string(),
+        (tasks, workers) => format!("{tasks} and {workers}"),
+    };
+    let ends = if tasks + workers == 1 { "s" } else { "" };
+    format!("{what} still run{ends}")
 }
 
 /// Formats a duration in minutes or seconds.

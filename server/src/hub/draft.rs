@@ -50,6 +50,7 @@ pub struct Context<'a> {
     may_approve: bool,
     spooled: bool,
     evidence: Option<Evidence>,
+    answers: Option<Vec<String>>,
 }
 
 impl<'a> Context<'a> {
@@ -61,6 +62,7 @@ impl<'a> Context<'a> {
             may_approve: hub.rules().agents_may_approve,
             spooled: false,
             evidence: None,
+            answers: None,
         }
     }
 
@@ -68,6 +70,13 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn observed(mut self, evidence: Evidence) -> Self {
         self.evidence = Some(evidence).filter(|it| !it.is_empty());
+        self
+    }
+
+    /// Sets the answers to the questions of a dialog that has several.
+    #[must_use]
+    pub fn answering(mut self, answers: Option<Vec<String>>) -> Self {
+        self.answers = answers;
         self
     }
 
@@ -133,6 +142,7 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
         reply_to: post.reply_to,
         expires_at,
         options: post.options,
+        answers: context.answers.clone().filter(|_| kind == Kind::Answer),
         hops: replied.hops,
         received: (late.abs() > SAME_TIME_MS).then_some(context.now),
         muted_by: None,

@@ -68,6 +68,7 @@ async fn json(
         reply_to: None,
         expires_at: now,
         options: None,
+        answers: None,
         hops: 0,
         received: None,
         muted_by: None,

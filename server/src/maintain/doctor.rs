@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use hub_protocol::{Device, Timestamp, one_line};
+use hub_protocol::{Counted, Device, Timestamp, one_line};
 
 use super::{bar, hash};
 use crate::config::state_dir::{StateDirError, stored_token};
@@ -245,7 +245,8 @@ fn contents(
         .and_then(|recovered| hash(&recovered.state));
     match folded {
         Ok(sha256) => report.fine(&format!(
-            "the log and {sound} snapshots give the state {sha256}"
+            "the log and {} give the state {sha256}",
+            Counted(sound, "snapshot")
         )),
         Err(error) => report.problem(
             &error.to_string(),

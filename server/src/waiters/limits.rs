@@ -9,7 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
+use hub_protocol::{Counted, InboxName, ProjectName, Seq, Timestamp};
 
 use super::Waiters;
 use super::waiter::{WaitSpec, Waiter};
@@ -69,17 +69,19 @@ impl Limit {
 
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let wakes = |most| Counted(most, "wake");
         match self {
             Self::Sender(WakeClass::Session(name), most) => {
-                write!(f, "{most} wakes a minute by {name}")
+                write!(f, "{} a minute by {name}", wakes(*most))
             }
             Self::Sender(WakeClass::Worker, most) => {
-                write!(f, "{most} wakes a minute by its workers")
+                write!(f, "{} a minute by its workers", wakes(*most))
             }
             Self::Sender(_, most) => {
-                write!(f, "{most} wakes a minute by senders that are no sessions")
+                let most = wakes(*most);
+                write!(f, "{most} a minute by senders that are no sessions")
             }
-            Self::Hour(most) => write!(f, "{most} wakes an hour"),
+            Self::Hour(most) => write!(f, "{} an hour", wakes(*most)),
         }
     }
 }

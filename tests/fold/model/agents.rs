@@ -133,6 +133,8 @@ impl Model {
     fn agent_says(&mut self, id: Seq, key: &Key, kind: Kind, quiet: bool, now: Timestamp) {
         let mut draft = hub_says(&key.0, &key.1, &key.1, kind);
         (draft.body.to, draft.explicit_kind, draft.quiet) = (None, true, quiet);
+        let state = self.sessions.get(key).and_then(|it| it.state);
+        draft.recorded = kind == Kind::Ended && state == Some(SessionState::Complete);
         self.hub_says(id, draft.clone(), now);
         let mut next = id + 1;
         self.tell_listeners((id, &draft), &mut next, now);
@@ -196,9 +198,9 @@ impl Model {
             Some(SessionState::Working) => PhaseName::Working,
             Some(SessionState::Blocked) if !it.stopped || is_answered => PhaseName::Working,
             None => PhaseName::Done,
+            Some(SessionState::Complete) if !it.hooks => PhaseName::Gone,
             Some(_) if is_seen => PhaseName::Done,
             Some(SessionState::Error) => PhaseName::Blocked,
-            Some(SessionState::Complete) if !it.hooks => PhaseName::Done,
             Some(_) => PhaseName::YourTurn,
         }
     }

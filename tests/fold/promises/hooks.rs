@@ -105,9 +105,9 @@ fn a_stop_that_continues_the_turn_does_not_count() {
 fn background_work_is_progress_and_then_waiting_when_idle() {
     let mut hub = working();
     hub.tells("w1", stop_with("wait", &["b1"]), "progress");
-    hub.last_is("Agent w1 stopped for now: 1 tasks and 0 workers still run");
+    hub.last_is("Agent w1 stopped for now: 1 task still runs");
     hub.tells("w1", idle(), "waiting lead! primary!");
-    hub.last_is("Agent w1 stopped, 1 tasks still run");
+    hub.last_is("Agent w1 stopped, 1 task still runs");
     assert!(hub.due() > after(HOUR));
 }
 
@@ -148,7 +148,7 @@ fn a_stop_while_workers_work_is_waiting_as_with_background_work() {
     hub.hook("lead", prompt(Wake));
     hub.tells("lead", stop("I wait."), "progress");
     tells(&hub.tick(), "waiting boss! primary!");
-    hub.last_is("Agent lead stopped, 0 tasks and 1 workers still run");
+    hub.last_is("Agent lead stopped, 1 worker still runs");
 }
 
 #[test]
@@ -158,6 +158,27 @@ fn after_a_stop_another_adds_nothing_and_idle_is_recorded_but_not_enqueued() {
     hub.tells("w1", stop("done again"), "");
     hub.tells("w1", idle(), "waiting");
     assert_eq!(hub.state_of("w1"), Some(SessionState::Complete));
+}
+
+#[test]
+fn the_prompt_of_a_headless_session_is_what_it_does() {
+    let mut hub = Hub::new();
+    let headless = info(|it| it.headless = Some(true));
+    hub.hook_of("shot", headless, prompt(Agent));
+    hub.last_is("prompt: do it");
+    hub.hook("shot", prompt(Wake));
+    hub.last_is("woken");
+}
+
+#[test]
+fn the_end_of_a_session_that_has_completed_is_in_no_inbox() {
+    let mut hub = working();
+    hub.tells("w1", stop("Done."), "complete lead! primary!");
+    hub.tells("w1", AgentEvent::Ended, "ended");
+    assert_eq!(hub.state_of("w1"), Some(SessionState::Ended));
+    let mut hub = working();
+    hub.tells("w1", stop("Shall I?"), "waiting lead! primary!");
+    hub.tells("w1", AgentEvent::Ended, "ended lead primary");
 }
 
 #[test]

@@ -31,6 +31,7 @@ fn closing_an_unknown_inbox_is_refused_with_the_nearest_name() {
         project,
         inbox,
         nearest,
+        elsewhere: None,
     };
     assert_eq!(hub.close("reviewr"), Err(refusal));
 }

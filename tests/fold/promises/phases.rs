@@ -129,7 +129,7 @@ fn a_session_that_reports_nothing_at_work_is_blocked_after_ten_minutes() {
 #[test]
 fn a_sender_that_is_not_registered_waits_only_if_it_says_so() {
     for (kind, phase) in [
-        (Kind::Complete, PhaseName::Done),
+        (Kind::Complete, PhaseName::Gone),
         (Kind::Waiting, PhaseName::YourTurn),
         (Kind::Testing, PhaseName::YourTurn),
         (Kind::Error, PhaseName::Blocked),

@@ -89,7 +89,7 @@ fn a_session_that_dies_after_its_turn_is_ended() {
     hub.worker("w1", "lead");
     hub.hook("w1", prompt(Wake));
     hub.hook("w1", stop("done"));
-    tells(&hub.end("w1", true), "ended lead primary");
+    tells(&hub.end("w1", true), "ended");
     assert_eq!(hub.end("w1", false), []);
 }
 

@@ -98,7 +98,7 @@ async fn a_wait_that_ends_at_once_is_no_task() {
     let worker = Tasks::new(&client, "a");
     message(&client, "w1", "early").await;
     for (arguments, words) in [
-        (json!({}), "1 notifications arrived."),
+        (json!({}), "1 notification arrived."),
         (json!({ "seconds": 0 }), "Nothing arrived within 0 s."),
         (json!({ "seconds": 99_999 }), "Refused (invalid)"),
     ] {

@@ -70,7 +70,7 @@ fn judge(hooks: &[CodexHook]) -> Finding {
     if new + modified > 0 {
         return Finding::problem(
             format!(
-                "codex runs only {} of the hub's {all} hooks: {new} are not trusted, {modified} changed since you trusted them",
+                "codex runs only {} of the hub's {all} hooks: not trusted are {new}, changed since you trusted them {modified}",
                 all - new - modified
             ),
             "start codex; at \"Hooks need review\" press 1 and Enter to read them, or 2 and Enter to trust all; later: /hooks",
@@ -79,7 +79,7 @@ fn judge(hooks: &[CodexHook]) -> Finding {
     if disabled > 0 {
         return Finding::problem(
             format!(
-                "codex runs only {} of the hub's {all} hooks: {disabled} are disabled",
+                "codex runs only {} of the hub's {all} hooks: disabled are {disabled}",
                 all - disabled
             ),
             "start codex, and enable them with /hooks",

@@ -1,6 +1,6 @@
 //! Checks whether the hub answers, belongs to this user, and fits this client.
 
-use hub_protocol::{ClusterInfo, Device, Devices, ForwardInfo, Hello, Ready, Timestamp};
+use hub_protocol::{ClusterInfo, Counted, Device, Devices, ForwardInfo, Hello, Ready, Timestamp};
 
 use super::finding::Finding;
 use crate::error::Error;
@@ -142,12 +142,13 @@ fn cluster(cluster: &ClusterInfo, version: &str) -> Finding {
 /// Reports whether a forward reaches its target.
 fn forward(forward: &ForwardInfo) -> Finding {
     let ForwardInfo { name, behind, .. } = forward;
+    let behind = Counted(*behind, "record");
     match &forward.error {
         Some(error) => Finding::warn(
-            format!("the forward {name}: {error} ({behind} records behind)"),
+            format!("the forward {name}: {error} ({behind} behind)"),
             "see docs/forward.md",
         ),
-        None => Finding::ok(format!("the forward {name} is {behind} records behind")),
+        None => Finding::ok(format!("the forward {name} is {behind} behind")),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use hub_protocol::Timestamp;
+use hub_protocol::{Counted, Timestamp};
 
 use super::finding::Finding;
 use crate::commands::watch;
@@ -54,15 +54,15 @@ fn spool(state_dir: &Path, hub_is_up: bool) -> Option<Finding> {
         Some(Ok(nanos)) => Timestamp::from_millis(nanos / 1_000_000).to_string(),
         _ => "an unknown time".into(),
     };
-    let count = names.len();
+    let count = Counted(names.len(), "request");
     Some(if hub_is_up {
         Finding::problem(
-            format!("{count} spooled requests wait since {since}, and the hub does not read them"),
+            format!("the hub does not read the spool: {count} since {since}"),
             "if this lasts for a minute, read the hub's log, and check that this is the state directory of that hub",
         )
     } else {
         Finding::warn(
-            format!("the hub was down since {since}: {count} requests wait in the spool"),
+            format!("the hub was down since {since}: {count} in the spool"),
             "nothing is lost: the hub reads them when it starts (hubctl up)",
         )
     })
@@ -73,7 +73,7 @@ fn rejected(state_dir: &Path) -> Option<Finding> {
     let count = files(&dir).len();
     (count > 0).then(|| {
         Finding::warn(
-            format!("the hub refused {count} spooled notifications"),
+            format!("the hub refused {}", Counted(count, "spooled notification")),
             format!("inspect and remove them: {}", dir.display()),
         )
     })

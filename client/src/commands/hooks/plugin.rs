@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 use super::change;
 use super::claude;
 use super::own::Invocation;
+use super::scheme::SettingsScope;
+use super::status::HookStatus;
 use crate::error::Error;
 use crate::identity::Context;
 use crate::output::println;
@@ -111,6 +113,28 @@ pub(super) fn install(invocation: &Invocation, context: &Context) -> Result<(), 
     println(format_args!(
         "left to do: a plugin cannot allow commands: in settings.json, permissions.allow: \"{rules}\""
     ))
+}
+
+/// The hooks of the plugin; `None` unless Claude Code has it. Beside hooks in settings they do nothing, so they are no second
+/// install.
+pub(super) fn status(context: &Context, program: &str) -> Option<HookStatus> {
+    let dir = context.settings.state_dir.value.join(DIRECTORY);
+    let hooks = dir.join("plugins/hub/hooks/hooks.json");
+    let text = fs::read_to_string(&hooks).ok()?;
+    let settings = claude::FILES.path(SettingsScope::User, &context.env, Path::new("."))?;
+    let settings: Value = serde_json::from_str(&fs::read_to_string(settings).ok()?).ok()?;
+    (settings["enabledPlugins"][NAME] == true).then(|| {
+        HookStatus::of_plugin(hooks, &text, |own| {
+            let invocation = Invocation {
+                variables: own.variables.clone(),
+                program: program.to_owned(),
+                rewake: own.rewake,
+                plugin: true,
+                status_line: false,
+            };
+            files(&invocation).into_iter().any(|(_, new)| new == text)
+        })
+    })
 }
 
 /// Lets Claude Code remove the plugin, and deletes its files.

@@ -131,6 +131,37 @@ impl HookStatus {
         }
     }
 
+    /// The hooks of Claude Code's plugin in the file `path` with this text. `is_new` is whether this hubctl would write the
+    /// same file for commands such as the given one.
+    pub(super) fn of_plugin(
+        path: PathBuf,
+        text: &str,
+        is_new: impl Fn(&OwnCommand) -> bool,
+    ) -> Self {
+        let mut found = Self {
+            scope: "plugin",
+            ..Self::absent(Agent::Claude, SettingsScope::User, path)
+        };
+        let own = own_in(text, Agent::Claude);
+        let Some((_, first)) = own.as_ref().ok().and_then(|it| it.first()) else {
+            found.state = InstallState::Malformed;
+            found.problem = own.err();
+            return found;
+        };
+        found.rewake = own.iter().flatten().any(|(_, own)| own.rewake);
+        let first = OwnCommand {
+            rewake: found.rewake,
+            ..first.clone()
+        };
+        found.state = if is_new(&first) {
+            InstallState::Installed
+        } else {
+            InstallState::Outdated
+        };
+        found.find(first.program);
+        found
+    }
+
     /// Notes the hubctl that the hooks call.
     fn find(&mut self, hubctl: String) {
         self.problem = passing(&hubctl);
@@ -229,9 +260,12 @@ pub(super) fn is_installed(file: &SettingsFile, agent: Agent) -> Result<bool, St
 
 /// Our commands in a file, each with its event.
 fn own(file: &SettingsFile, agent: Agent) -> Result<Vec<(String, OwnCommand)>, String> {
-    let Some(text) = &file.before else {
-        return Ok(Vec::new());
-    };
+    let text = file.before.as_ref();
+    text.map_or_else(|| Ok(Vec::new()), |text| own_in(text, agent))
+}
+
+/// Our commands in the text of a file, each with its event.
+fn own_in(text: &str, agent: Agent) -> Result<Vec<(String, OwnCommand)>, String> {
     match content(agent, &Invocation::anybody()) {
         Content::Merged(plan) => {
             let settings = Document::parse(text, reads_comments(agent))?;

@@ -206,9 +206,8 @@ impl Follower {
             return Ok(());
         };
         let post = body(&AnswerPost {
-            answer: typed.to_owned(),
             dialog: true,
-            ..AnswerPost::default()
+            ..AnswerPost::new(typed.to_owned().into())
         })?;
         let request = Request::post(question::path(id).segment("answer"), post);
         let mut backoff = Backoff::local();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hub_protocol::{InboxName, ProjectName, Seq, Timestamp, Trace, Way};
+use hub_protocol::{Counted, InboxName, ProjectName, Seq, Timestamp, Trace, Way};
 use tokio::time::Instant;
 
 use super::send;
@@ -124,7 +124,10 @@ impl Summary {
             .map(|(way, count)| format!("{count} by {way}"))
             .collect();
         let (lost, doubled) = (self.lost.len(), self.doubled.len());
-        let mut parts = vec![format!("{count} wakes: {lost} lost, {doubled} doubled")];
+        let mut parts = vec![format!(
+            "{}: {lost} lost, {doubled} doubled",
+            Counted(count, "wake")
+        )];
         parts.push(ways.join(", "));
         if let Some(last) = self.delays.len().checked_sub(1) {
             let [half, most, all] = [last / 2, last * 95 / 100, last].map(|at| self.delays[at]);

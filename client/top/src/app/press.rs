@@ -1,6 +1,6 @@
 //! The effects of keys.
 
-use hub_protocol::{Question, Seq, Timestamp};
+use hub_protocol::{AnswerText, Question, Seq, Timestamp};
 use ratatui::crossterm::event::KeyEvent;
 use serde_json::{Map, Value};
 
@@ -122,14 +122,14 @@ impl App {
         }
         match (action, dialog(question)) {
             (Action::Approve, Dialog::Permission { .. }) => {
-                self.hold(question, "allow".into(), now);
+                self.hold(question, "allow", now);
             }
-            (Action::Approve, Dialog::Plan { .. }) => self.hold(question, "approve".into(), now),
+            (Action::Approve, Dialog::Plan { .. }) => self.hold(question, "approve", now),
             (Action::ApproveMore, Dialog::Permission { always }) if !always.is_empty() => {
-                self.hold(question, "allow always".into(), now);
+                self.hold(question, "allow always", now);
             }
             (Action::ApproveMore, Dialog::Plan { edits: true, .. }) => {
-                self.hold(question, "approve: accept edits".into(), now);
+                self.hold(question, "approve: accept edits", now);
             }
             (Action::Deny, Dialog::Permission { .. }) => {
                 self.input(Purpose::Reason(id, "deny"), "Deny, reason (optional)", "");
@@ -141,7 +141,7 @@ impl App {
                     "",
                 );
             }
-            (Action::Deny, Dialog::Form { .. }) => self.hold(question, "decline".into(), now),
+            (Action::Deny, Dialog::Form { .. }) => self.hold(question, "decline", now),
             (Action::Option(number), Dialog::Text(options)) => match options.get(number - 1) {
                 Some(option) => self.hold(question, option.clone(), now),
                 None => self.note = format!("It has no option {number}"),
@@ -170,8 +170,9 @@ impl App {
         false
     }
 
-    fn hold(&mut self, question: &Question, answer: String, now: Timestamp) {
-        let shown = line(&answer);
+    fn hold(&mut self, question: &Question, answer: impl Into<AnswerText>, now: Timestamp) {
+        let answer = answer.into();
+        let shown = line(&answer.to_string());
         self.note = if self.outbox.hold(question, answer, now) {
             format!("{shown} – u undoes it, Enter sends it now")
         } else {
@@ -183,7 +184,7 @@ impl App {
     fn undo(&mut self) -> Vec<Request> {
         if let Some(held) = self.outbox.undo() {
             self.drafts.remove(&held.id);
-            self.note = format!("Not sent: {}", line(&held.answer));
+            self.note = format!("Not sent: {}", line(&held.answer.to_string()));
         } else if let Some(ids) = self.marked.take() {
             return vec![Request::Mark { ids, seen: false }];
         } else {

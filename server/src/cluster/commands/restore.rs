@@ -1,7 +1,7 @@
 //! `hubd cluster restore`: puts back what NATS has lost.
 
 use anyhow::{Context as _, ensure};
-use hub_protocol::{Epoch, Timestamp};
+use hub_protocol::{Counted, Epoch, Timestamp};
 
 use super::{Admin, connect, ensure_stopped, last_lease, open, upload};
 use crate::cluster::join::{self, ClusterConnection, Membership};
@@ -44,8 +44,9 @@ pub(super) async fn restore(config: &Config, admin: Admin, choices: Choices) -> 
     lease::write(&keys, &free, revision).await?;
     journal.close()?;
     println!(
-        "NATS has the log up to record {}; {appended} records were put back",
-        free.head
+        "NATS has the log up to record {}; put back: {}",
+        free.head,
+        Counted(appended, "record")
     );
     println!("start the hubs again");
     Ok(())
@@ -69,7 +70,8 @@ async fn prepare(connection: &ClusterConnection, epoch: Epoch, anew: bool) -> an
     let lost = shared.state().await?.deleted_count.unwrap_or(0);
     ensure!(
         lost == 0,
-        "NATS lost {lost} commits in the middle of the stream: delete it and make it anew with --anew"
+        "NATS lost {} in the middle of the stream: delete it and make it anew with --anew",
+        Counted(lost, "commit")
     );
     Ok(())
 }

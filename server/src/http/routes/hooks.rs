@@ -98,7 +98,7 @@ async fn respond(request: &HookRequest) -> Result<Response, ApiError> {
     let mut handover = None;
     if let Some(held) = request.held {
         let held_reply = held_reply(request, held, batch.is_some()).await?;
-        (reply.decision, reply.answer) = (held_reply.decision, held_reply.answer);
+        (reply.decision, reply.answers) = (held_reply.decision, held_reply.answers);
         handover = held_reply.handover;
     } else {
         request.submit(batch.is_some()).await?;
@@ -328,7 +328,7 @@ async fn acknowledge(request: &HookRequest, batch: Option<Batch>) -> Result<Head
 #[derive(Default)]
 struct HeldReply {
     decision: Option<Verdict>,
-    answer: Option<String>,
+    answers: Vec<String>,
     handover: Option<Handover>,
 }
 
@@ -361,8 +361,8 @@ async fn held_reply(
             handover,
             ..HeldReply::default()
         },
-        AnswerKind::Text | AnswerKind::Form => HeldReply {
-            answer: Some(answer),
+        AnswerKind::Text | AnswerKind::Texts | AnswerKind::Form => HeldReply {
+            answers: question.answers.unwrap_or_else(|| vec![answer]),
             handover,
             ..HeldReply::default()
         },

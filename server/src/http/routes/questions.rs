@@ -6,16 +6,16 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use hub_protocol::{
-    AnswerDelivery, AnswerPost, ByPost, InboxName, Kind, Place, Post, ProjectName, Question,
-    Questions, Seq, Timestamp,
+    AnswerDelivery, AnswerPost, AnswerText, ByPost, InboxName, Kind, Place, Post, ProjectName,
+    Question, Questions, Seq, Timestamp,
 };
 use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::refused::{self, AnswerAttempt};
 use super::stored;
-use crate::core::answer::fill_form;
-use crate::core::asked::{Asked, asked as text_of};
+use crate::core::answer::{fill_form, fitted};
+use crate::core::asked::{Asked, asked as text_of, parts};
 use crate::core::command::Command;
 use crate::fold::{AnswerPath, Question as FoldQuestion, State as Fold, place_of};
 use crate::http::error::{ApiError, Code};
@@ -185,7 +185,11 @@ pub(super) async fn answer(
 ) -> Result<(StatusCode, Json<Question>), ApiError> {
     let body: AnswerPost = payload.json()?;
     let name = body.session.clone().or_else(|| body.by.clone());
-    let said = body.answer.clone();
+    let given = body.text().ok_or_else(|| {
+        let detail = "give answer, or answers with a text for each question of a dialog";
+        ApiError::new(Code::Invalid, detail)
+    })?;
+    let said = given.to_string();
     let attempt = AnswerAttempt {
         question: id,
         what: "answer",
@@ -193,7 +197,7 @@ pub(super) async fn answer(
         name: &name.clone().unwrap_or_else(person),
         witness: &witness,
     };
-    let answered = try_answer(&hub, id, (caller, &witness), body, name).await;
+    let answered = try_answer(&hub, id, (caller, &witness), (body, given), name).await;
     let question = refused::recorded(&hub, attempt, answered).await?;
     Ok((StatusCode::CREATED, Json(question)))
 }
@@ -202,7 +206,7 @@ async fn try_answer(
     hub: &Hub,
     id: Seq,
     (caller, witness): (Caller, &Witness),
-    body: AnswerPost,
+    (body, given): (AnswerPost, AnswerText),
     name: Option<InboxName>,
 ) -> Result<Question, ApiError> {
     let status = self::status(hub, id)?;
@@ -211,8 +215,14 @@ async fn try_answer(
     } else {
         answerer(hub, caller, name).await?
     };
+    // What is refused anyway is refused for the reason that helps.
+    let given = if status.deliverable {
+        filled(hub, id, given).await?
+    } else {
+        given
+    };
     let post = Post {
-        msg: filled(hub, id, body.answer).await?,
+        msg: given.to_string(),
         from: Some(from),
         kind: Some(Kind::Answer),
         project: Some(status.asked.project),
@@ -222,7 +232,12 @@ async fn try_answer(
     };
     let by_person = kind == CallerKind::Person && !body.dialog;
     let evidence = witness.evidence(hub).await?;
+    let answers = match given {
+        AnswerText::Whole(_) => None,
+        AnswerText::Each(all) => Some(all),
+    };
     let context = Context::new(hub).by_person(by_person).observed(evidence);
+    let context = context.answering(answers);
     let draft = draft::prepare(post, &context)?;
     let drafts = vec![draft];
     hub.submit(Command::Notify { drafts, once: None }).await?;
@@ -236,17 +251,22 @@ async fn try_answer(
     shown(hub, id, answered).await
 }
 
-/// The text of an answer; for an MCP server's form, the complete content that the person's words stand for.
-async fn filled(hub: &Hub, id: Seq, answer: String) -> Result<String, ApiError> {
-    let data = stored::notification(hub, id).await?.data;
+/// The words of an answer as its question takes them; for an MCP server's form, the complete content that the person's words
+/// stand for.
+async fn filled(hub: &Hub, id: Seq, answer: AnswerText) -> Result<AnswerText, ApiError> {
+    let asked = stored::notification(hub, id).await?;
+    let invalid =
+        |error: String| ApiError::new(Code::Invalid, error).with(|it| it.question = Some(id));
+    let answer = fitted(&parts(&asked), answer).map_err(invalid)?;
+    let data = asked.data;
     let schema =
         data.and_then(|mut it| Some(it.get_mut("dialog")?.get_mut("requested_schema")?.take()));
-    match schema {
-        Some(schema) => {
-            let filled = fill_form(&schema, &answer);
-            filled.map_err(|error| ApiError::new(Code::Invalid, error))
+    match (schema, answer) {
+        (Some(schema), AnswerText::Whole(text)) => {
+            let filled = fill_form(&schema, &text).map_err(invalid)?;
+            Ok(AnswerText::Whole(filled))
         }
-        None => Ok(answer),
+        (_, answer) => Ok(answer),
     }
 }
 
@@ -343,14 +363,13 @@ fn person() -> InboxName {
 async fn shown(hub: &Hub, id: Seq, status: QuestionStatus) -> Result<Question, ApiError> {
     let said = stored::notification(hub, id).await?;
     let Asked { text, complete } = text_of(&said);
+    let parts = parts(&said);
     let asked = status.asked;
     let answer = match asked.answer {
-        Some(answer) => stored::notification(hub, answer)
-            .await
-            .ok()
-            .map(|it| it.msg),
+        Some(answer) => stored::notification(hub, answer).await.ok(),
         None => None,
     };
+    let (answer, answers) = answer.map(|it| (it.msg, it.answers)).unzip();
     Ok(Question {
         id,
         project: asked.project,
@@ -364,10 +383,12 @@ async fn shown(hub: &Hub, id: Seq, status: QuestionStatus) -> Result<Question, A
         by: asked.by,
         answer_id: asked.answer,
         answer,
+        answers: answers.flatten(),
         msg: said.msg,
         text,
         complete,
         options: said.options,
+        parts,
         data: said.data,
         deliverable: status.deliverable,
         delivery: status.delivery,

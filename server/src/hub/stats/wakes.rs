@@ -2,11 +2,13 @@
 //!
 //! A *wake* is a turn that the hub began: the turn's hook reports that a wake caused it, or it follows a delivery by
 //! `hubctl wait` in the session's background. A wake is *false* if the turn stopped without a tool call, other than one
-//! that waits again, and without a notification of the session's own.
+//! that waits again, and without a notification of the session's own. A test of a wake is none of these.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use hub_protocol::{InboxName, ProjectName, QuestionState, Seq, Timestamp, Way};
+use hub_protocol::{
+    InboxName, ProjectName, QuestionState, Seq, Timestamp, WAKE_TEST_KEY, Way, telling,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -51,6 +53,9 @@ pub struct WakeTally {
     sent: HashMap<Seq, SentText>,
     /// Notifications that were shown in a way that wakes, and are not proved.
     shown: HashSet<(ProjectName, InboxName, Seq)>,
+    /// Inboxes whose reader was shown something that wakes it since its last turn, with whether that was only tests of
+    /// wakes: there is nothing to do about these.
+    woke: HashMap<SessionKey, bool>,
     /// Inboxes whose reader's background waiter has ended since the reader's last turn.
     background: HashSet<SessionKey>,
     /// The turns that a wake began and that have not stopped, with whether the session sent something.
@@ -66,6 +71,7 @@ struct SentText {
     from: SessionKey,
     ts: Timestamp,
     bytes: u64,
+    is_test: bool,
 }
 
 impl Injected {
@@ -119,6 +125,13 @@ impl WakeTally {
                         self.shown.insert(place);
                     }
                 }
+                if it.way != Way::Hook {
+                    let is_test = |id| self.sent.get(id).is_some_and(|it| it.is_test);
+                    let tests = it.ids.iter().all(is_test);
+                    let reader = (it.project.clone(), it.inbox.clone());
+                    let only = self.woke.entry(reader).or_insert(true);
+                    *only &= tests;
+                }
                 if it.way == Way::Wait {
                     let reader = (it.project.clone(), it.inbox.clone());
                     self.background.insert(reader);
@@ -162,7 +175,8 @@ impl WakeTally {
                 from,
                 ts: it.route.ts,
                 // The frame has one line for each notification.
-                bytes: it.json.len() as u64 + 1,
+                bytes: telling(&String::from_utf8_lossy(&it.json)).len() as u64 + 1,
+                is_test: it.route.key.as_deref() == Some(WAKE_TEST_KEY),
             };
             self.sent.insert(seq, sent);
         }
@@ -193,8 +207,10 @@ impl WakeTally {
             Turn::Began { by } => {
                 let primary = (key.0.clone(), InboxName::primary());
                 let waited = self.background.remove(&key) | self.background.remove(&primary);
+                let woke = [self.woke.remove(&key), self.woke.remove(&primary)];
+                let tests = { woke.into_iter().flatten() }.reduce(|one, other| one && other);
                 let is_wake = *by == TurnCause::Wake || *by == TurnCause::Task && waited;
-                if is_wake {
+                if is_wake && tests != Some(true) {
                     self.turns.entry(key).or_default();
                 } else {
                     self.turns.remove(&key);
@@ -338,6 +354,52 @@ mod tests {
                 (1, 1),
             ),
             (vec![began(wake)], (0, 0)),
+        ] {
+            let found = tally(&records).false_wakes();
+            assert_eq!((found.wakes, found.idle), expected, "{records:?}");
+        }
+    }
+
+    #[test]
+    fn a_test_of_a_wake_is_no_false_wake() {
+        let test = || {
+            let Record::Notified(mut it) = said("wake-test", "{}") else {
+                unreachable!()
+            };
+            it.route.key = Some(WAKE_TEST_KEY.into());
+            Record::Notified(it)
+        };
+        let began = || {
+            turn(Turn::Began {
+                by: TurnCause::Wake,
+            })
+        };
+        let shown = |id| {
+            let Record::Emitted(mut it) = emitted(Way::Module) else {
+                unreachable!()
+            };
+            it.ids = vec![id];
+            Record::Emitted(it)
+        };
+        let idle = || stopped(Some(false));
+        for (records, expected) in [
+            (vec![test(), shown(1), began(), idle()], (0, 0)),
+            (vec![said("ci", "{}"), shown(1), began(), idle()], (1, 1)),
+            (
+                vec![
+                    test(),
+                    said("ci", "{}"),
+                    shown(1),
+                    shown(2),
+                    began(),
+                    idle(),
+                ],
+                (1, 1),
+            ),
+            (
+                vec![test(), shown(1), began(), idle(), began(), idle()],
+                (1, 1),
+            ),
         ] {
             let found = tally(&records).false_wakes();
             assert_eq!((found.wakes, found.idle), expected, "{records:?}");

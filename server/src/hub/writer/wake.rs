@@ -156,6 +156,14 @@ impl Writer {
                     route.project
                 ));
             }
+            if self.state.session(&route.project, inbox).is_none()
+                && let Some(project) = self.state.session_elsewhere(&route.project, inbox)
+            {
+                return Some(format!(
+                    "no session '{name}' in project '{}', but one in project '{project}': pass that project to reach it",
+                    route.project
+                ));
+            }
         }
         None
     }

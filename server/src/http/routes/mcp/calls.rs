@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::Extensions;
 use hub_protocol::{
-    AnswerPost, ByPost, Framed, InboxName, Kind, OwnWords, Post, Question, QuestionState,
+    AnswerPost, ByPost, Counted, Framed, InboxName, Kind, OwnWords, Post, Question, QuestionState,
     Questions, Quoted, Seq, Session,
 };
 use rmcp::ErrorData;
@@ -178,11 +178,9 @@ impl ToolCall {
         let it: AnswerArguments = read(arguments)?;
         let by = self.by();
         let body = payload(&AnswerPost {
-            answer: it.answer,
             session: by.session,
             by: by.by,
-            dialog: false,
-            data: None,
+            ..AnswerPost::new(it.answer.into())
         })?;
         let hub = State(self.hub.clone());
         let (_, Json(question)) =
@@ -219,11 +217,11 @@ impl ToolCall {
         questions.retain(|it| !it.state.is_final());
         let taken = self.unacknowledged.take(&self.hub, &self.caller).await?;
         let words = match &taken {
-            Some((_, ids)) => OwnWords::of(ids.len()).and(" notifications for you. "),
+            Some((_, ids)) => OwnWords::of(Counted(ids.len(), "notification")).and(" for you. "),
             None => OwnWords::of("No notifications are pending for you. "),
         };
-        let words = words.and(questions.len());
-        let mut reply = Reply::of(words.and(" open questions in this project."));
+        let words = words.and(Counted(questions.len(), "open question"));
+        let mut reply = Reply::of(words.and(" in this project."));
         let (batch, ids) = taken.unzip();
         reply.data.extend(batch);
         reply.taken = Some(ids.unwrap_or_default());

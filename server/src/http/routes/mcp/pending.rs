@@ -142,7 +142,7 @@ impl Unacknowledged {
             lines.push(String::from_utf8_lossy(&json).into_owned());
         }
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-        let framed = Framed::of(NOTIFICATIONS, &lines, batch.remaining);
+        let framed = Framed::notifications(NOTIFICATIONS, &lines, batch.remaining);
         let (shown, left) = batch.items.split_at(framed.shown);
         let shown: Vec<Seq> = shown.iter().map(|it| it.id).collect();
         let mut claim = batch.claim(hub.log().epoch());

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hub_protocol::{OwnWords, Quoted, Way};
+use hub_protocol::{Counted, OwnWords, Quoted, Way};
 use serde_json::Value;
 
 use super::super::wait::MAX_NAMES;
@@ -122,8 +122,8 @@ impl ToolCall {
                 " s. Call wait again if you still need it; otherwise go on, or end your turn.",
             ),
             Outcome::HeldBack(held) => OwnWords::of("A limit holds ")
-                .and(held.count)
-                .and(" notifications back until ")
+                .and(Counted(held.count, "notification"))
+                .and(" back until ")
                 .and(held.until)
                 .and(". Go on with something else."),
             Outcome::Reset => OwnWords::of("The project was reset, which ended this wait."),
@@ -157,6 +157,6 @@ fn arrived(batch: &Batch, seconds: u64) -> OwnWords {
             .and(" s: ")
             .and_all(barrier.missing.iter().map(|it| Quoted(it.as_str())))
             .and(". Call wait again."),
-        None => OwnWords::of(batch.items.len()).and(" notifications arrived."),
+        None => OwnWords::of(Counted(batch.items.len(), "notification")).and(" arrived."),
     }
 }

@@ -1,6 +1,6 @@
 //! The statistics in lines for people, as `hubctl stats` prints them.
 
-use hub_protocol::WhyDetail;
+use hub_protocol::{Counted, WhyDetail};
 
 use super::{FalseWakeRate, Percentiles, Stats};
 
@@ -20,8 +20,10 @@ pub(super) fn of(stats: &Stats) -> (String, Vec<WhyDetail>) {
     }
     for it in stats.tokens_by_sender.iter().take(LISTED) {
         lines.push(format!(
-            "tokens by {}: about {} in {} notifications (bytes / 4)",
-            it.name, it.tokens, it.notifications
+            "tokens by {}: about {} in {} (bytes / 4)",
+            it.name,
+            it.tokens,
+            Counted(it.notifications, "notification")
         ));
     }
     if stats.partial {
@@ -39,7 +41,8 @@ pub(super) fn of(stats: &Stats) -> (String, Vec<WhyDetail>) {
 fn false_wakes(FalseWakeRate { wakes, idle, rate }: &FalseWakeRate) -> String {
     match rate {
         Some(rate) => format!(
-            "{idle} of {wakes} wakes led to nothing ({:.0} %)",
+            "{idle} of {} led to nothing ({:.0} %)",
+            Counted(*wakes, "wake"),
             rate * 100.0
         ),
         None => "no wakes".into(),
