@@ -38,7 +38,7 @@ mod why;
 pub use agent::{Agent, UnknownAgent};
 pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
 pub use evidence::Evidence;
-pub use framing::{Frame, Framed, denial};
+pub use framing::{Frame, Framed, answer_in_refusal, denial};
 pub use history::{
     HistoryMarks, HistoryPage, NotificationId, SeenReply, SeenRequest, Status, Step, Trace,
     Withdrawn,

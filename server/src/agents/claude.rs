@@ -223,7 +223,7 @@ fn takes(name: &str, payload: &Map<String, Value>) -> Option<AnswerKind> {
     })
 }
 
-fn plan(payload: &Map<String, Value>) -> AgentEvent {
+pub(super) fn plan(payload: &Map<String, Value>) -> AgentEvent {
     let input = payload.get("tool_input").unwrap_or(&Value::Null);
     let plan = input.get("plan").and_then(Value::as_str);
     let text = match (text(payload, "tool_name"), plan) {
@@ -279,7 +279,7 @@ fn form(payload: &Map<String, Value>) -> AgentEvent {
 }
 
 /// The questions of a dialog. A single one has its options; several are numbered in the text.
-fn questions(payload: &Map<String, Value>) -> AgentEvent {
+pub(super) fn questions(payload: &Map<String, Value>) -> AgentEvent {
     let input = payload.get("tool_input").unwrap_or(&Value::Null);
     let all = questions_of(input);
     let said = |it: &Value| it["question"].as_str().unwrap_or_default().to_owned();
@@ -411,7 +411,7 @@ fn form_answer(answer: FormAnswer) -> Map<String, Value> {
     [action].into_iter().chain(content).collect()
 }
 
-fn notification(payload: &Map<String, Value>) -> AgentEvent {
+pub(super) fn notification(payload: &Map<String, Value>) -> AgentEvent {
     let message = text(payload, "message").to_owned();
     match text(payload, "notification_type") {
         "idle_prompt" => AgentEvent::Idle { text: message },
