@@ -141,6 +141,15 @@ pub fn telling(notification: &str) -> Cow<'_, str> {
     Value::Object(fields).to_string().into()
 }
 
+/// The answer to a question of an agent that takes it only as the reason of a refusal, in the form of [`denial`].
+pub fn answer_in_refusal(answer: &str) -> OwnWords {
+    OwnWords::of(
+        "[hub] This is not a refusal: the question was answered in the hub, so its dialog was not shown. The answer, as a \
+         JSON string: ",
+    )
+    .and(Quoted(answer))
+}
+
 /// Returns a notification as one line with a JSON object. A text that is not a JSON object is wrapped in one.
 fn object(notification: &str) -> String {
     let line = for_model(notification);

@@ -40,7 +40,7 @@ pub use agent::{Agent, UnknownAgent};
 pub use count::Counted;
 pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
 pub use evidence::Evidence;
-pub use framing::{Frame, Framed, denial, telling};
+pub use framing::{Frame, Framed, answer_in_refusal, denial, telling};
 pub use history::{
     HistoryMarks, HistoryPage, NotificationId, SeenReply, SeenRequest, Status, Step, Trace,
     Withdrawn,

@@ -7,8 +7,10 @@
 
 use std::path::PathBuf;
 
-use hub_protocol::{Agent, InboxName, OwnWords, Verdict, WAKE_MARK, denial, visible};
-use serde_json::{Map, Value};
+use hub_protocol::{
+    Agent, InboxName, OwnWords, Verdict, WAKE_MARK, answer_in_refusal, denial, visible,
+};
+use serde_json::{Map, Value, json};
 
 use crate::core::answer::AnswerKind;
 use crate::core::command::AgentEvent;
@@ -87,6 +89,18 @@ pub struct HookReply {
 }
 
 impl HookReply {
+    /// The person's answers as one text, those to several questions numbered; `None` if there is none.
+    fn answer(&self) -> Option<String> {
+        match &self.answers[..] {
+            [] => None,
+            [only] => Some(only.clone()),
+            all => {
+                let numbered = all.iter().zip(1..).map(|(it, n)| format!("{n}. {it}"));
+                Some(numbered.collect::<Vec<_>>().join("\n"))
+            }
+        }
+    }
+
     /// Sanitizes what a person said and the model reads. Every answer passes through here.
     fn sanitized(self) -> Self {
         let sanitize = |verdict| match verdict {
@@ -205,6 +219,38 @@ fn stopped(text: &str) -> AgentEvent {
     }
 }
 
+/// Makes an event that asks the person in a tool call one that the hub may hold: the agent takes the answer as the reason
+/// for which the tool is refused, and shows its dialog only without one.
+fn answered_by_refusal(hook: ParsedHook) -> ParsedHook {
+    let AgentEvent::Asks { data, .. } = &hook.happened else {
+        return hook;
+    };
+    ParsedHook {
+        takes: Some(answer_kind(&data["tool_input"]["questions"])),
+        delays_dialog: true,
+        ..hook
+    }
+}
+
+/// The answers that a dialog with these questions takes.
+fn answer_kind(questions: &Value) -> AnswerKind {
+    match questions.as_array() {
+        Some(several) if several.len() > 1 => AnswerKind::Texts,
+        _ => AnswerKind::Text,
+    }
+}
+
+/// The refusal of a tool that carries the person's answers, as `PreToolUse` returns it in Claude Code's format.
+fn refusal_with(hook: &ParsedHook, answer: &str) -> Value {
+    json!({
+        "hookSpecificOutput": {
+            "hookEventName": hook.name,
+            "permissionDecision": "deny",
+            "permissionDecisionReason": answer_in_refusal(answer),
+        }
+    })
+}
+
 /// A permission request as text for a person: the tool's name and its most informative argument.
 fn permission_text(payload: &Map<String, Value>) -> String {
     let tool = text(payload, "tool_name");
@@ -297,11 +343,10 @@ mod tests {
     #[test]
     fn only_tools_that_edit_name_files() {
         let of = |tool: &str, input: Value| {
-            let payload = serde_json::json!({ "tool_name": tool, "tool_input": input });
+            let payload = json!({ "tool_name": tool, "tool_input": input });
             edited(payload.as_object().unwrap())
         };
-        let file =
-            || serde_json::json!({ "file_path": "/r/a", "notebook_path": "/r/n", "path": "b" });
+        let file = || json!({ "file_path": "/r/a", "notebook_path": "/r/n", "path": "b" });
         for (tool, paths) in [
             ("Edit", vec!["/r/a"]),
             ("NotebookEdit", vec!["/r/n"]),
@@ -313,9 +358,9 @@ mod tests {
         ] {
             assert_eq!(of(tool, file()), paths, "{tool}");
         }
-        assert!(of("Edit", serde_json::json!({ "file_path": 1 })).is_empty());
+        assert!(of("Edit", json!({ "file_path": 1 })).is_empty());
         let patch = "*** Begin Patch\n*** Update File: a.rs\n@@\n-x\n+*** Add File: no\n*** Add File: b.rs\n*** End Patch";
-        let input = serde_json::json!({ "command": patch });
+        let input = json!({ "command": patch });
         assert_eq!(of("apply_patch", input), ["a.rs", "b.rs"]);
     }
 
@@ -336,7 +381,7 @@ mod tests {
             let rendered = render(agent, &hook, denied).unwrap().to_string();
             let forged = rendered.contains('\u{202e}') || rendered.contains(r"\n[hub] b\u");
             assert!(!forged, "{rendered}");
-            let passes_on = matches!(agent, Agent::Claude | Agent::Codex | Agent::Qwen);
+            let passes_on = !matches!(agent, Agent::Gemini | Agent::Kimi | Agent::Cursor);
             let reason = r#"\"no\\n[hub] b\""#;
             assert_eq!(rendered.contains(reason), passes_on, "{rendered}");
         }

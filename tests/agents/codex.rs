@@ -219,9 +219,9 @@ fn doctor_reports_hooks_that_the_person_has_not_trusted() {
     let report =
         |output: std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
     let before = report(doctor());
-    let all = "codex runs only 0 of the hub's 8 hooks: not trusted are 8";
+    let all = "codex runs only 0 of the hub's 9 hooks: not trusted are 9";
     assert!(before.contains(all), "{before}");
     let _codex: Codex = hub.codex_terminal(&[], turns([]));
     let after = report(doctor());
-    assert!(after.contains("codex trusts the hub's 8 hooks"), "{after}");
+    assert!(after.contains("codex trusts the hub's 9 hooks"), "{after}");
 }

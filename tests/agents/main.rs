@@ -20,6 +20,7 @@ mod permissions;
 mod phases;
 mod plugin;
 mod push;
+mod questions;
 mod registry;
 mod replies;
 mod rewake;

@@ -48,7 +48,7 @@ fn is_alerted(vendor: &Vendor, tool: &str, input: &Value) {
         "hook_event_name": "PostToolUse", "session_id": "other", "cwd": hub.project(),
         "tool_name": "Edit", "tool_input": { "file_path": file },
     });
-    let report = format!("printf %s '{edit}' | hubctl hook claude");
+    let report = format!("printf %s '{edit}' | CLAUDECODE=1 hubctl hook claude");
     let reported = hub.output(&hub.project(), "sh".as_ref(), &["-c", &report], &[]);
     assert!(reported.status.success(), "{reported:?}");
     let input: Value =

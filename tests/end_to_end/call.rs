@@ -45,6 +45,12 @@ impl Call {
         self
     }
 
+    /// Removes an environment variable.
+    pub(crate) fn unset(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
     /// Sets the working directory.
     pub(crate) fn within(mut self, dir: &Path) -> Self {
         self.command.current_dir(dir);

@@ -52,6 +52,23 @@ fn without_a_hub_or_behind_a_dead_socket_it_is_silent_and_spools_what_matters() 
 }
 
 #[test]
+fn a_program_that_only_reads_claude_codes_settings_reports_nothing() {
+    let place = Place::new();
+    let fake = Fake::new(&place, |_| ok("{}"));
+    let cursors = STOP.replace('{', r#"{"cursor_version":"3.1.0","conversation_id":"s1","#);
+    // Without a variable of Claude Code, and below a session of Claude Code.
+    let call = place.hubctl("hook claude").unset("CLAUDECODE");
+    assert_silent(call.stdin(STOP).ok());
+    assert_silent(hook(&place, cursors));
+    let waiter = place.hubctl("wait --rewake").unset("CLAUDECODE");
+    assert_silent(waiter.stdin(STOP).ok());
+    assert!(fake.asked().is_empty() && kept(&place).is_empty());
+    let by_pid = place.hubctl("hook claude").unset("CLAUDECODE");
+    by_pid.env("CLAUDE_PID", "1").stdin(STOP).ok();
+    fake.first("POST /hooks/claude");
+}
+
+#[test]
 fn a_hub_that_never_responds_does_not_delay_the_agent() {
     let place = Place::new();
     let fake = Fake::silent(&place);

@@ -81,7 +81,7 @@ fn kimis_hooks_are_known_after_it_has_dropped_the_comments_of_an_earlier_version
         place.write(KIMI, old);
         assert_eq!(state(&place, "kimi")["hubctl"], hubctl().to_str().unwrap());
         hooks(&place, "install kimi").ok();
-        assert_eq!(place.read(KIMI).matches("hook kimi").count(), 10);
+        assert_eq!(place.read(KIMI).matches("hook kimi").count(), 12);
         hooks(&place, "uninstall kimi").ok();
         assert_eq!(place.read(KIMI), mine);
     }

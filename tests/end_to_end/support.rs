@@ -175,7 +175,8 @@ impl Place {
 
     /// Returns a call of hubctl in the working directory. The line is split as a shell does; only single quotes group.
     pub(crate) fn hubctl(&self, line: impl AsRef<str>) -> Call {
-        self.program(hubctl()).line(line.as_ref())
+        let line = line.as_ref();
+        as_claude(self.program(hubctl()).line(line), line)
     }
 
     /// Returns a call of hubctl by a session.
@@ -199,7 +200,7 @@ impl Place {
         let path = std::env::var("PATH").unwrap_or_default();
         let path = format!("{}:{path}", bin.display());
         let sh = self.program(Path::new("sh"));
-        sh.args(&["-c", script]).env("PATH", path)
+        as_claude(sh.args(&["-c", script]).env("PATH", path), script)
     }
 
     fn program(&self, program: &Path) -> Call {
@@ -321,6 +322,18 @@ pub(crate) fn until(what: &str, mut reached: impl FnMut() -> bool) {
     while !reached() {
         assert!(Instant::now() < give_up, "still waiting until {what}");
         std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The call of one of Claude Code's hooks as Claude Code makes it.
+fn as_claude(call: Call, line: &str) -> Call {
+    let is_hook = ["hook claude", "wait --rewake"]
+        .iter()
+        .any(|it| line.contains(it));
+    if is_hook {
+        call.env("CLAUDECODE", "1")
+    } else {
+        call
     }
 }
 

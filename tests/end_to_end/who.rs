@@ -240,3 +240,28 @@ fn nobody_speaks_as_the_person_with_the_token_alone_or_by_a_name_that_looks_like
         .run();
     assert!(without.stdout.contains("\"id\""), "{}", without.stdout);
 }
+
+#[test]
+fn a_command_speaks_as_the_nearest_agent_and_not_as_the_one_above_whose_variables_it_inherits() {
+    let place = Place::with_hub();
+    let register = |name| registration(&socket(&place), name, &json!({}));
+    place.write(
+        "work/below.sh",
+        format!("{} >/dev/null\nhubctl notify below\n:\n", register("kimi")),
+    );
+    let script = format!(
+        "{} >/dev/null; export HUB_SESSION=boss HUB_SESSION_PID=$$:boss CLAUDE_CODE_SESSION_ID=boss; sh ./below.sh; \
+         hubctl notify above; HUB_SESSION=made hubctl notify given; :",
+        register("boss")
+    );
+    place.sh(&script).ok();
+    let all = place.history("--project default");
+    let said: Vec<(&str, &str)> = all
+        .iter()
+        .map(|it| (it.from.as_str(), it.msg.as_str()))
+        .collect();
+    assert_eq!(
+        said,
+        [("kimi", "below"), ("boss", "above"), ("made", "given")]
+    );
+}

@@ -3,6 +3,7 @@
 use hub_harness::{Client, Hub};
 use serde_json::Value;
 
+mod agents;
 mod bad_requests;
 mod budget;
 mod claims;

@@ -99,6 +99,9 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     if in_app_server {
         context.env.forget(&app_server::OF_TERMINAL);
     }
+    if args.agent == Agent::Claude && !is_of_claude(&context, Some(&payload)) {
+        return;
+    }
     if args.plugin && yields(&context, Some(&payload)) {
         return;
     }
@@ -112,7 +115,11 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     let hook = HookRequest {
         agent: args.agent,
         path: surroundings
-            .path(&context.env, args, payload.is_stop())
+            .path(
+                &context.env,
+                args,
+                payload.is_stop() || payload.may_be_held(args.agent),
+            )
             .maybe("app_server", in_app_server.then_some(true))
             .with("at", at),
         ts: Timestamp::now(),
@@ -122,6 +129,14 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
         budget,
     };
     hook.run().await;
+}
+
+/// Whether Claude Code runs this hook. Cursor, Grok Build and Devin run the hooks in its settings too, with payloads like its
+/// own, and each of their sessions would count as one of Claude Code.
+pub(crate) fn is_of_claude(context: &Context, payload: Option<&Payload>) -> bool {
+    let has = |name: &&str| context.env.var(name).is_some();
+    let is_cursors = payload.is_some_and(|it| it.text("cursor_version").is_some());
+    ["CLAUDE_PID", "CLAUDECODE"].iter().any(has) && !is_cursors
 }
 
 /// Whether a hook of the plugin does nothing, because the session's settings have the hooks too.
@@ -150,7 +165,7 @@ impl HookRequest<'_> {
     async fn send(&self) -> Result<(Hub, Response), Error> {
         let hub = self.context.hub()?;
         let mut patience = self.budget.until_answered();
-        if self.payload.may_be_held() {
+        if self.payload.may_be_held(self.agent) {
             // Without this probe, a hub that does not answer could block the agent as long as a held permission request
             // may.
             let probe = Request::get(Path::new("/healthz"));

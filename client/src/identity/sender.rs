@@ -12,7 +12,7 @@ use crate::system::env::{Env, Sourced};
 
 pub(crate) use self::marks::{SESSION_AGENT, given_session, inherits, is_given_to, mark};
 pub(crate) use self::outside::agent;
-pub(crate) use self::registered::ancestor;
+use self::registered::ancestor;
 
 /// The variables in which agents pass their session's id to the processes that they start.
 const AGENT_VARIABLES: [&str; 5] = [
@@ -25,25 +25,39 @@ const AGENT_VARIABLES: [&str; 5] = [
 
 /// The agent session that the environment names: by `HUB_SESSION`, or by the agent's own variable.
 pub(crate) fn from_environment(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
-    if let Some(found) = given_session(env)? {
-        return Ok(Some(found));
-    }
-    // The next version of an agent may change its variable, so a value that is not a session's name is ignored.
-    let mut own = AGENT_VARIABLES
-        .into_iter()
-        .filter_map(|name| env.parsed::<InboxName>(name).ok().flatten());
-    Ok(own.find(|found| !found.value.is_reserved()))
+    Ok(named(env)?.into_iter().next())
 }
 
-/// The agent session that this process belongs to, by the first rule that gives one: `HUB_SESSION`, the agent's own
-/// variable, the live session that is an ancestor process, the agent of the directory. The hub is asked only if the
-/// environment names no session. An error means that a hub is there and did not answer: this process may belong to an
-/// agent.
-pub(crate) async fn session(context: &Context) -> Result<Option<Sourced<InboxName>>, Error> {
-    if let Some(found) = from_environment(&context.env)? {
-        return Ok(Some(found));
+/// The agent sessions that the environment names, the likeliest first. An agent below another one inherits its variables.
+fn named(env: &Env) -> Result<Vec<Sourced<InboxName>>, Error> {
+    // The next version of an agent may change its variable, so a value that is not a session's name is ignored.
+    let own = AGENT_VARIABLES
+        .into_iter()
+        .filter_map(|name| env.parsed::<InboxName>(name).ok().flatten())
+        .filter(|found| !found.value.is_reserved());
+    Ok(given_session(env)?.into_iter().chain(own).collect())
+}
+
+/// The live session to which this process belongs, and how it is known: by `HUB_SESSION` if somebody set it for this process;
+/// else the nearest ancestor process that is a session's, because the variables may be those of an agent above it; else the
+/// environment. An error if the hub does not answer.
+pub(crate) async fn own(context: &Context) -> Result<Option<Sourced<InboxName>>, Error> {
+    let named = named(&context.env)?;
+    let first = named.first().cloned();
+    if first.is_some() && marks::names_this_process(&context.env) {
+        return Ok(first);
     }
-    let found = match ancestor(context).await {
+    match ancestor(context, &named).await {
+        Err(_) if first.is_some() => Ok(first),
+        found => Ok(found?.or(first)),
+    }
+}
+
+/// The agent session that this process belongs to: [`own`], or the agent of the directory. An error means that a hub is
+/// there and did not answer: this process may belong to an agent.
+pub(crate) async fn session(context: &Context) -> Result<Option<Sourced<InboxName>>, Error> {
+    let found = match own(context).await {
+        Err(error @ Error::Usage(_)) => return Err(error),
         // Without a running hub there are no registered sessions.
         Err(
             Error::Blocked(_)

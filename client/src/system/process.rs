@@ -95,6 +95,11 @@ const LAUNCHERS: [&str; 30] = [
     "doas",
 ];
 
+/// The nearest ancestor that is not a launcher.
+pub(crate) fn starter_pid() -> Option<u32> {
+    starter().map(|(pid, _)| pid)
+}
+
 /// The nearest ancestor that is not a launcher, which ends with the hook.
 fn starter() -> Option<(u32, Stat)> {
     let mut pid = parent()?;

@@ -4,7 +4,7 @@ use hub_protocol::{Verdict, WAKE_MARK};
 use serde_json::{Map, Value, json};
 
 use super::{
-    HookReply, InvalidSessionId, ParsedHook, ToolUse, argument, edited, flag, hook,
+    HookReply, InvalidSessionId, ParsedHook, ToolUse, answer_kind, argument, edited, flag, hook,
     permission_text, session, text,
 };
 use crate::core::answer::{AnswerKind, FormAnswer};
@@ -216,8 +216,7 @@ fn tasks(payload: &Map<String, Value>) -> Vec<String> {
 fn takes(name: &str, payload: &Map<String, Value>) -> Option<AnswerKind> {
     let input = || payload.get("tool_input").unwrap_or(&Value::Null);
     Some(match (name, text(payload, "tool_name")) {
-        ("PermissionRequest", QUESTIONS) if questions_of(input()).len() > 1 => AnswerKind::Texts,
-        ("PermissionRequest", QUESTIONS) => AnswerKind::Text,
+        ("PermissionRequest", QUESTIONS) => answer_kind(&input()["questions"]),
         ("PermissionRequest", tool) if PLANS.contains(&tool) => AnswerKind::Plan,
         ("PermissionRequest", _) => AnswerKind::Permission,
         ("Elicitation", _) if !is_own_form(payload) => AnswerKind::Form,
@@ -225,7 +224,7 @@ fn takes(name: &str, payload: &Map<String, Value>) -> Option<AnswerKind> {
     })
 }
 
-fn plan(payload: &Map<String, Value>) -> AgentEvent {
+pub(super) fn plan(payload: &Map<String, Value>) -> AgentEvent {
     let input = payload.get("tool_input").unwrap_or(&Value::Null);
     let plan = input.get("plan").and_then(Value::as_str);
     let text = match (text(payload, "tool_name"), plan) {
@@ -281,7 +280,7 @@ fn form(payload: &Map<String, Value>) -> AgentEvent {
 }
 
 /// The questions of a dialog. A single one has its options; several are numbered in the text.
-fn questions(payload: &Map<String, Value>) -> AgentEvent {
+pub(super) fn questions(payload: &Map<String, Value>) -> AgentEvent {
     let input = payload.get("tool_input").unwrap_or(&Value::Null);
     let all = questions_of(input);
     let said = |it: &Value| it["question"].as_str().unwrap_or_default().to_owned();
@@ -410,7 +409,7 @@ fn form_answer(answer: FormAnswer) -> Map<String, Value> {
     [action].into_iter().chain(content).collect()
 }
 
-fn notification(payload: &Map<String, Value>) -> AgentEvent {
+pub(super) fn notification(payload: &Map<String, Value>) -> AgentEvent {
     let message = text(payload, "message").to_owned();
     match text(payload, "notification_type") {
         "idle_prompt" => AgentEvent::Idle { text: message },

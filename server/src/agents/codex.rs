@@ -2,8 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{HookReply, InvalidSessionId, ParsedHook, claude, hook, session, stopped, text};
+use super::{
+    HookReply, InvalidSessionId, ParsedHook, answered_by_refusal, claude, hook, refusal_with,
+    session, stopped, text,
+};
 use crate::core::command::AgentEvent;
+
+/// The tool that asks the person. Its dialog is shown after `PreToolUse`; no `PermissionRequest` reports it.
+const QUESTIONS: &str = "request_user_input";
 
 pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     if text(payload, "type") == "agent-turn-complete" {
@@ -12,7 +18,7 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
         hook.happened = stopped(text(payload, "last-assistant-message"));
         return Ok(hook);
     }
-    let mut hook = claude::parse_with(payload, happened)?;
+    let mut hook = answered_by_refusal(claude::parse_with(payload, happened)?);
     hook.delays_dialog = true;
     // In a subagent too.
     if hook.name == "Interrupt" {
@@ -24,6 +30,7 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
 fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
     match name {
         // These events make notifications.
+        "PreToolUse" if text(payload, "tool_name") == QUESTIONS => claude::questions(payload),
         "Stop" => claude::stopped(payload),
         "PermissionRequest" => claude::permission_request(payload),
         "SessionEnd" => claude::session_end(payload),
@@ -38,6 +45,11 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
 
 /// Codex's schemas refuse unknown fields, and its Stop hook accepts context only as the next prompt.
 pub(super) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
+    if let Some(answer) = &reply.answer()
+        && hook.name == "PreToolUse"
+    {
+        return Some(refusal_with(hook, answer));
+    }
     match (hook.name.as_str(), reply.context) {
         ("Stop", Some(context)) => Some(json!({ "decision": "block", "reason": context })),
         ("agent-turn-complete" | "PostToolUseFailure", _) => None,

@@ -1,11 +1,14 @@
 //! `OpenCode` and Pi: the hub's extension within the agent reports the events of both in one form. `OpenCode` 1 and 2
-//! name some events differently.
+//! name some events differently. A dialog of a subagent is reported as one of its session, with the subagent's id.
 
+use hub_protocol::Verdict;
 use serde_json::{Map, Value, json};
 
 use super::{
-    HookReply, InvalidSessionId, ParsedHook, claude, edited, hook, session, stopped, text,
+    HookReply, InvalidSessionId, ParsedHook, answer_kind, claude, edited, flag, hook, session,
+    stopped, text,
 };
+use crate::core::answer::AnswerKind;
 use crate::core::command::AgentEvent;
 
 pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
@@ -13,9 +16,19 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
     let empty = Map::new();
     let properties = payload.get("properties").and_then(Value::as_object);
     let properties = properties.unwrap_or(&empty);
+    // The extension says of a dialog that it can answer it. The agent shows the dialog meanwhile.
+    let takes = match name {
+        _ if !flag(payload, "answerable") => None,
+        "permission.asked" => Some(AnswerKind::Permission),
+        "question.asked" => Some(answer_kind(
+            properties.get("questions").unwrap_or(&Value::Null),
+        )),
+        _ => None,
+    };
     Ok(ParsedHook {
         accepts_context: matches!(name, "chat.message" | "tool.execute.after"),
         happened: happened(name, payload, properties),
+        takes,
         edited: edited(payload),
         ..hook(payload, session(payload, "session_id")?, name)
     })
@@ -31,11 +44,7 @@ fn happened(
         "session.idle" | "session.execution.succeeded" => {
             stopped(text(payload, "last_assistant_message"))
         }
-        "question.asked" | "form.created" => AgentEvent::Asks {
-            text: text(properties, "title").to_owned(),
-            options: Vec::new(),
-            data: json!({ "question": properties }),
-        },
+        "question.asked" | "form.created" => asked(properties),
         "permission.asked" => AgentEvent::Permission {
             text: permission(properties),
             data: Some(json!({ "permission": properties })),
@@ -50,6 +59,44 @@ fn happened(
         | "form.replied" | "form.cancelled" => AgentEvent::Worked,
         _ => AgentEvent::Seen,
     }
+}
+
+/// The questions of a dialog, in Claude Code's form: `questions` in `OpenCode` 1, the `fields` of a `form` in `OpenCode` 2,
+/// and a single `title` in Pi.
+fn asked(properties: &Map<String, Value>) -> AgentEvent {
+    let list = |it: &Value| it.as_array().cloned().unwrap_or_default();
+    let form = properties.get("form").unwrap_or(&Value::Null);
+    let fields = list(&form["fields"]);
+    let field = |it: &Value| {
+        let words = ["description", "title", "key"].into_iter();
+        let question = { words }.find_map(|name| it[name].as_str());
+        json!({
+            "question": question,
+            "header": it["title"],
+            "options": it["options"],
+            "multiSelect": it["type"] == "multiselect",
+        })
+    };
+    let question = |it: &Value| {
+        let mut question = it.clone();
+        if let Some(fields) = question.as_object_mut()
+            && let Some(several) = fields.remove("multiple")
+        {
+            fields.insert("multiSelect".into(), several);
+        }
+        question
+    };
+    let mut questions: Vec<Value> = match properties.get("questions") {
+        Some(given) => list(given).iter().map(question).collect(),
+        None => fields.iter().map(field).collect(),
+    };
+    if questions.is_empty() {
+        let titles = [properties.get("title"), form.get("title")].into_iter();
+        let title = titles.flatten().find_map(Value::as_str);
+        questions = vec![json!({ "question": title, "options": [] })];
+    }
+    let dialog = json!({ "tool_name": "question", "tool_input": { "questions": questions } });
+    claude::questions(dialog.as_object().unwrap_or(&Map::new()))
 }
 
 /// The permission, and the command or the resources that it is for: `permission`, `metadata.command` and `patterns` in
@@ -86,9 +133,17 @@ fn failed(properties: &Map<String, Value>) -> AgentEvent {
     }
 }
 
-/// The answer that the extension reads: a text for the model.
+/// The answer that the extension reads: a text for the model, or the person's answer to the dialog in `OpenCode`'s terms.
 pub(super) fn render(_: &ParsedHook, reply: HookReply) -> Option<Value> {
-    Some(json!({ "context": reply.context? }))
+    if !reply.answers.is_empty() {
+        return Some(json!({ "answers": reply.answers }));
+    }
+    Some(match reply.decision {
+        Some(Verdict::Deny(reason)) => json!({ "decision": "reject", "message": reason }),
+        Some(Verdict::AllowAlways) => json!({ "decision": "always" }),
+        Some(Verdict::Allow | Verdict::AcceptEdits) => json!({ "decision": "once" }),
+        None => json!({ "context": reply.context? }),
+    })
 }
 
 #[cfg(test)]
@@ -123,6 +178,42 @@ mod tests {
                 panic!("{asked:?}")
             };
             assert_eq!(text, shown);
+        }
+    }
+
+    #[test]
+    fn a_question_has_its_text_and_its_options_in_every_version() {
+        let option = json!({ "label": "sqlite", "description": "small", "value": "sqlite" });
+        let one = json!({ "question": "Which db?", "header": "Database", "options": [option], "multiple": false });
+        let form = json!({ "key": "q0", "title": "Database", "description": "Which db?", "type": "string", "options": [option] });
+        for (name, properties, options) in [
+            (
+                "question.asked",
+                json!({ "questions": [one] }),
+                vec!["sqlite".to_owned()],
+            ),
+            (
+                "form.created",
+                json!({ "form": { "title": "Questions", "fields": [form] } }),
+                vec!["sqlite".to_owned()],
+            ),
+            (
+                "question.asked",
+                json!({ "title": "Which db?" }),
+                Vec::new(),
+            ),
+        ] {
+            let AgentEvent::Asks {
+                text,
+                options: found,
+                data,
+            } = event(name, &properties)
+            else {
+                panic!("{name}")
+            };
+            assert_eq!((text.as_str(), found), ("Which db?", options), "{name}");
+            let question = &data["tool_input"]["questions"][0];
+            assert_eq!(question["question"], "Which db?", "{name}");
         }
     }
 

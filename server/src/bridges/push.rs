@@ -60,6 +60,8 @@ struct PushSession {
     pane_delivery: bool,
     /// Why it is not idle.
     busy: Option<&'static str>,
+    /// Whether its agent shows a dialog, as far as its hooks tell.
+    in_dialog: bool,
     /// Whether it is idle and has no waiter of its own.
     is_unattended: bool,
     /// The record that last reported its state.
@@ -181,6 +183,9 @@ impl Pushes {
             self.note_failed(key, None);
             let waits = candidate.pane_delivery && !candidate.pending.is_empty();
             pane::note(&self.hub, key, candidate.busy.filter(|_| waits));
+            if candidate.agent == Agent::Codex && candidate.in_dialog && !candidate.is_elsewhere {
+                return self.threads.watch_dialog(candidate).await;
+            }
             return None;
         }
         let since = *self.since.entry(key.clone()).or_insert_with(Instant::now);
@@ -305,6 +310,7 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
             pane: info.pane.clone(),
             pane_delivery: info.pane_delivery == Some(true),
             busy: why_not_idle(session),
+            in_dialog: state.dialog_since(project, key).is_some(),
             is_unattended: reach == Reach::Idle,
             bypasses: waiters.bypasses(&place),
             unproven_paste: has_unproven_paste(state, &place),

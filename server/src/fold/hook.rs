@@ -403,10 +403,12 @@ impl HookContext<'_, '_> {
             self.name(),
             texts::excerpt(text)
         );
-        let mut data = json!({ "via": "hook", "event": self.hook.event, "dialog": data });
-        if self.hook.held.is_some() {
-            data["rides_along"] = "a question that only a person answers wakes no agent".into();
-        }
+        let data = json!({
+            "via": "hook",
+            "event": self.hook.event,
+            "dialog": data,
+            "rides_along": "a question that only a person answers wakes no agent",
+        });
         let key = key_in(self.hook.subagent.as_deref(), key);
         self.post(Kind::Question, msg, |draft| {
             draft.body.key = Some(key);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp};
 
-use super::dialog::is_held_key;
+use super::dialog::{is_dialog_key, is_held_key};
 use super::listener::is_stop;
 use super::question::Question;
 use super::ride_along::RideAlong;
@@ -151,7 +151,8 @@ impl Transaction<'_> {
             }
             None => {
                 // Only a person answers these, so they wake no agent.
-                let is_dialog = it.key.as_deref().is_some_and(is_held_key);
+                let by_hook = |key: &str| is_held_key(key) || is_dialog_key(key);
+                let is_dialog = it.key.as_deref().is_some_and(by_hook);
                 let for_person = it.kind == Kind::Approval || is_dialog;
                 if for_person {
                     add(&person(), false);

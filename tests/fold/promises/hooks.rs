@@ -258,7 +258,7 @@ fn a_model_that_recovers_is_no_error() {
 #[test]
 fn a_dialog_is_a_question_with_its_place() {
     let mut hub = working();
-    hub.tells("w1", asks("Which one?"), "question lead! primary!");
+    hub.tells("w1", asks("Which one?"), "question person! lead primary");
     let id = hub.open_question(0);
     let text = "Agent w1 asks: Which one? (answer it in its own terminal)";
     assert_eq!(hub.msg(id), text);

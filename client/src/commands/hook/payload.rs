@@ -1,6 +1,6 @@
 //! The JSON of a hook, shortened for sending.
 
-use hub_protocol::{InboxName, for_model};
+use hub_protocol::{Agent, InboxName, for_model};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -38,6 +38,9 @@ const HEARTBEATS: [&str; 24] = [
     "afterFileEdit",
     "afterAgentThought",
 ];
+
+/// The tools with which agents ask the person, by the names that each agent gives them.
+const QUESTIONS: [&str; 3] = ["AskUserQuestion", "request_user_input", "ask_user"];
 
 /// The JSON of a hook, shortened.
 #[derive(Debug)]
@@ -91,8 +94,16 @@ impl Payload {
     }
 
     /// Whether the hub may hold the request for an answer by a person.
-    pub(super) fn may_be_held(&self) -> bool {
-        ["PermissionRequest", "Elicitation"].contains(&self.event())
+    pub(super) fn may_be_held(&self, agent: Agent) -> bool {
+        match self.event() {
+            "PermissionRequest" | "Elicitation" | "permissionRequest" => true,
+            // Claude Code's question is held at its next hook.
+            "PreToolUse" | "preToolUse" if agent != Agent::Claude => {
+                let tool = self.text("tool_name").or_else(|| self.text("toolName"));
+                tool.is_some_and(|it| QUESTIONS.contains(&it))
+            }
+            _ => self.fields.get("answerable").and_then(Value::as_bool) == Some(true),
+        }
     }
 
     /// Whether the event is the end of a turn, by any agent's name for it.

@@ -67,8 +67,9 @@ impl Surroundings {
         name.parse().ok()
     }
 
-    /// The path of the request, with the surroundings in its query. `stops` says that the session's turn is over.
-    pub(super) fn path(&self, env: &Env, args: &HookArgs, stops: bool) -> Path {
+    /// The path of the request, with the surroundings in its query. `asks_view` says that it matters whether the person has
+    /// the session in view: at the end of a turn, and at a dialog.
+    pub(super) fn path(&self, env: &Env, args: &HookArgs, asks_view: bool) -> Path {
         let var = |name: &str| env.var(name).and_then(|value| value.to_str());
         let name_of = |name: &str| var(name)?.parse::<InboxName>().ok();
         let agent = self.process.as_ref();
@@ -76,7 +77,7 @@ impl Surroundings {
         let given = given_session(env).ok().flatten();
         let given = given.filter(|_| is_given_to(env, agent));
         // The terminal of a headless session shows the program that started it, so it is not checked.
-        let watched = stops && !self.headless && is_watched(env);
+        let watched = asks_view && !self.headless && is_watched(env);
         Path::new("/hooks")
             .segment(args.agent)
             .with("project", &self.project)

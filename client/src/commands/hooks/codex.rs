@@ -23,10 +23,11 @@ pub(super) const FILES: Files = Files {
     local: None,
 };
 
-const EVENTS: [&str; 8] = [
+const EVENTS: [&str; 9] = [
     "SessionStart",
     "SessionEnd",
     "UserPromptSubmit",
+    "PreToolUse",
     "PostToolUse",
     "PermissionRequest",
     "Stop",
@@ -34,11 +35,18 @@ const EVENTS: [&str; 8] = [
     "Interrupt",
 ];
 
+/// The tool that asks the person, as a regular expression.
+const QUESTIONS: &str = "^request_user_input$";
+
 pub(super) fn plan(invocation: &Invocation) -> Plan {
     let command = invocation.hook(Agent::Codex);
-    let node = |event| {
-        let timeout = if event == "PermissionRequest" { 90 } else { 30 };
-        group(None, &[handler(&command, timeout)])
+    let node = |event| match event {
+        // Each tool waits for its hook, so it runs only for questions, which the hub holds for an answer.
+        "PreToolUse" => group(Some(QUESTIONS), &[handler(&command, 90)]),
+        "PermissionRequest" => group(None, &[handler(&command, 90)]),
+        // Codex allows these no more, and warns of more at each start.
+        "SessionEnd" | "Interrupt" => group(None, &[handler(&command, 3)]),
+        _ => group(None, &[handler(&command, 30)]),
     };
     Plan {
         shape: Shape::Grouped,

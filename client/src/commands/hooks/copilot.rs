@@ -15,24 +15,36 @@ pub(super) const FILES: Files = Files {
     local: None,
 };
 
-const EVENTS: [&str; 7] = [
+const EVENTS: [&str; 10] = [
     "sessionStart",
     "sessionEnd",
     "userPromptSubmitted",
+    "preToolUse",
+    "permissionRequest",
     "postToolUse",
+    "postToolUseFailure",
     "agentStop",
     "errorOccurred",
     "notification",
 ];
 
+/// The tool that asks the person, as a regular expression.
+const QUESTIONS: &str = "^ask_user$";
+
 pub(super) fn plan(invocation: &Invocation) -> Plan {
     let command = invocation.hook(Agent::Copilot);
     let node = |event: &str| {
-        json!({
+        let holds = matches!(event, "preToolUse" | "permissionRequest");
+        let mut node = json!({
             "type": "command",
             "bash": format!("{command} --event {event}"),
-            "timeoutSec": 30,
-        })
+            "timeoutSec": if holds { 90 } else { 30 },
+        });
+        if event == "preToolUse" {
+            // Each tool waits for its hook, so it runs only for questions, which the hub holds for an answer.
+            node["matcher"] = QUESTIONS.into();
+        }
+        node
     };
     Plan {
         shape: Shape::Flat("bash"),

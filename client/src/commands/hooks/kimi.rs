@@ -14,23 +14,34 @@ pub(super) const FILES: Files = Files {
     local: None,
 };
 
-const EVENTS: [&str; 10] = [
+const EVENTS: [&str; 12] = [
     "SessionStart",
     "SessionEnd",
     "UserPromptSubmit",
+    "PreToolUse",
     "PostToolUse",
     "PostToolUseFailure",
     "PermissionRequest",
+    "PermissionResult",
     "Stop",
     "StopFailure",
     "SubagentStop",
     "Interrupt",
 ];
 
+/// The tool that asks the person, as a regular expression.
+const QUESTIONS: &str = "^AskUserQuestion$";
+
 /// One table for each event.
 pub(super) fn tables(invocation: &Invocation) -> Vec<Value> {
     let command = invocation.hook(Agent::Kimi);
-    let table = |event| json!({"event": event, "command": command, "timeout": 30});
+    let table = |event| match event {
+        // Each tool waits for its hook, so it runs only for questions, which the hub holds for an answer.
+        "PreToolUse" => {
+            json!({"event": event, "matcher": QUESTIONS, "command": command, "timeout": 90})
+        }
+        _ => json!({"event": event, "command": command, "timeout": 30}),
+    };
     EVENTS.map(table).into()
 }
 

@@ -13,10 +13,11 @@ pub(super) const FILES: Files = Files {
     local: None,
 };
 
-const EVENTS: [&str; 10] = [
+const EVENTS: [&str; 11] = [
     "SessionStart",
     "SessionEnd",
     "UserPromptSubmit",
+    "PreToolUse",
     "PostToolUse",
     "PostToolUseFailure",
     "PermissionRequest",

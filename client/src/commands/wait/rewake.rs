@@ -11,7 +11,9 @@ use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
 use super::waiter::{GRACE, INSTANT, LONGEST_POLL, framed};
 use crate::api::holder;
-use crate::commands::hook::{Payload, is_headless, read_stdin, session_project, yields};
+use crate::commands::hook::{
+    Payload, is_headless, is_of_claude, read_stdin, session_project, yields,
+};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;
@@ -33,6 +35,9 @@ pub(super) async fn run(context: &Context, of_plugin: bool) -> Exit {
     let by_file = payload
         .as_ref()
         .is_some_and(|it| it.event() == "FileChanged");
+    if !is_of_claude(context, payload.as_ref()) {
+        return Exit::DONE;
+    }
     if is_headless(&context.env) && !by_file || of_plugin && yields(context, payload.as_ref()) {
         return Exit::DONE;
     }

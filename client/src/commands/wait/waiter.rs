@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;
 use crate::hub::{Hub, Path, Request, body, parse};
-use crate::identity::sender::{agent, ancestor, from_environment, inboxes};
+use crate::identity::sender::{agent, inboxes, own};
 use crate::identity::{Context, newest};
 use crate::output::text::{held, json_for};
 use crate::output::{print, say};
@@ -317,13 +317,11 @@ async fn session(
     context: &Context,
     started: Instant,
 ) -> Result<Option<Sourced<InboxName>>, Error> {
-    if let Some(found) = from_environment(&context.env)? {
-        return Ok(Some(found));
-    }
     let mut backoff = Backoff::local();
     let patience = FIRST_CONTACT.min(args.timeout.0);
     loop {
-        match ancestor(context).await {
+        match own(context).await {
+            Err(error @ Error::Usage(_)) => return Err(error),
             Err(error)
                 if error.is_passing() && args.inbox.is_empty() && started.elapsed() < patience =>
             {

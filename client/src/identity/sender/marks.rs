@@ -48,6 +48,16 @@ fn is_foreign(env: &Env) -> bool {
     threads.into_iter().any(is_below)
 }
 
+/// Whether the environment names the session of this very process: somebody has set `HUB_SESSION` since its agent started, or
+/// no other program is between this process and the agent that it was set for.
+pub(crate) fn names_this_process(env: &Env) -> bool {
+    if env.var("HUB_SESSION").is_none() || is_foreign(env) {
+        return false;
+    }
+    let started_by = || process::starter_pid().map(|pid| pid.to_string());
+    owner(env).is_none_or(|owner| started_by().as_deref() == Some(owner))
+}
+
 /// Whether the session in the environment is meant for this process's own agent.
 pub(crate) fn inherits(env: &Env) -> bool {
     !is_foreign(env)

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Seq, Way};
+use hub_protocol::{InboxName, Seq, SessionInfo, Way};
 use tokio::time::Instant;
 
 use super::PushSession;
 use crate::bridges::process_env;
+use crate::core::command::{AgentEvent, Command, Hook};
 use crate::core::sync::lock;
 use crate::fold::SessionKey;
 use crate::hub::Hub;
@@ -25,6 +26,9 @@ const RETRY: Duration = Duration::from_secs(15);
 /// When a thread in a turn is tried again: the turn ends some milliseconds after its `Stop` hook.
 const RETRY_BUSY: Duration = Duration::from_millis(50);
 
+/// How often a dialog is looked at while it is shown.
+const DIALOG: Duration = Duration::from_millis(500);
+
 /// Why there is no thread of a session.
 const NO_PROCESS: &str = "the session's process is not known";
 
@@ -33,6 +37,8 @@ pub(super) struct CodexThreads {
     hub: Hub,
     /// The threads that could not be woken.
     refused: Mutex<HashMap<SessionKey, Refused>>,
+    /// The sessions whose dialogs are shown, each with the record that had reported it.
+    dialogs: Mutex<HashMap<SessionKey, Seq>>,
     /// Why Codex does not run the hub's hooks, and until when that answer counts.
     trust: Mutex<HashMap<SessionKey, (Instant, Option<String>)>>,
 }
@@ -61,6 +67,7 @@ impl CodexThreads {
         Self {
             hub: hub.clone(),
             refused: Mutex::default(),
+            dialogs: Mutex::default(),
             trust: Mutex::default(),
         }
     }
@@ -100,6 +107,52 @@ impl CodexThreads {
         Err(error.to_string())
     }
 
+    /// Looks whether the dialog of a session is still shown, because no hook reports the person's decision before the command
+    /// ends. Returns when to look again.
+    pub(super) async fn watch_dialog(&self, candidate: &PushSession) -> Option<Instant> {
+        let socket = socket(candidate).await?;
+        let shown = app_server::shows_dialog(&socket, candidate.agent_id.as_str()).await;
+        if self.has_decided(candidate, shown.as_ref().ok().copied()) {
+            self.note_decision(candidate).await;
+            return None;
+        }
+        shown.ok().map(|_| Instant::now() + DIALOG)
+    }
+
+    /// Whether the dialog was shown before and is not any more. `shown` is `None` if that is not known. A dialog that was not
+    /// shown yet follows the hook that the hub holds.
+    fn has_decided(&self, candidate: &PushSession, shown: Option<bool>) -> bool {
+        let mut dialogs = lock(&self.dialogs);
+        if shown == Some(true) {
+            dialogs.insert(candidate.key.clone(), candidate.seq);
+            return false;
+        }
+        dialogs.remove(&candidate.key) == Some(candidate.seq) && shown == Some(false)
+    }
+
+    /// Notes that the person has decided, so that the turn goes on.
+    async fn note_decision(&self, candidate: &PushSession) {
+        let decided = Hook {
+            project: candidate.key.0.clone(),
+            given: None,
+            id: candidate.key.1.clone(),
+            info: SessionInfo::default(),
+            other: None,
+            shares_process: true,
+            subagent: None,
+            happened: AgentEvent::Worked,
+            event: Hook::APP_SERVER.into(),
+            watched: false,
+            held: None,
+            once: None,
+            derived_at: Some(candidate.seq),
+            acted: None,
+        };
+        if let Err(error) = self.hub.submit(Command::Hook(Box::new(decided))).await {
+            tracing::warn!(%error, "the end of a dialog could not be noted");
+        }
+    }
+
     /// Returns why Codex does not run the hub's hooks in this session; `None` if it does, or if it does not tell.
     pub(super) async fn untrusted_hooks(&self, candidate: &PushSession) -> Option<String> {
         let known = lock(&self.trust).get(&candidate.key).cloned();
@@ -129,6 +182,7 @@ impl CodexThreads {
     /// Forgets sessions that have ended.
     pub(super) fn retain(&self, is_alive: impl Fn(&SessionKey) -> bool) {
         lock(&self.refused).retain(|key, _| is_alive(key));
+        lock(&self.dialogs).retain(|key, _| is_alive(key));
         lock(&self.trust).retain(|key, _| is_alive(key));
     }
 }

@@ -57,6 +57,9 @@ impl Hook {
     /// The event name for changes of Claude Code's session files; these are not hook events.
     pub const SESSION_FILE: &str = "session file";
 
+    /// The event name for what Codex's app-server tells; this is no hook event.
+    pub const APP_SERVER: &str = "app-server";
+
     /// The process that runs this session and no other one; `None` if the kernel did not confirm one.
     pub fn process(&self) -> Option<&Process> {
         let confirmed = self.info.process.as_ref();
@@ -67,6 +70,7 @@ impl Hook {
     /// Returns the source of the event, shown to people.
     pub fn evidence(&self) -> String {
         match self.event.as_str() {
+            Self::APP_SERVER => "Codex's app-server".into(),
             Self::SESSION_FILE => "Claude Code's session file".into(),
             event => format!("{event} hook"),
         }

@@ -82,6 +82,27 @@ impl LocalClaim {
         Ok(confirmed)
     }
 
+    /// Whether the process that is claimed runs below the agent that has this session. Such an agent has inherited the name in
+    /// its environment, and is a session of its own.
+    pub(crate) fn is_below_agent_of(
+        &self,
+        hub: &Hub,
+        origin: &Origin,
+        (project, session): (ProjectName, InboxName),
+    ) -> Result<bool, ApiError> {
+        let Some(caller) = origin.0.as_ref() else {
+            return Ok(false);
+        };
+        let above = hub.read(|state, _| {
+            let (project, key) = state.resolve_key(project, session);
+            let session = state.session(&project, &key).filter(|it| it.has_hooks());
+            session?.info()?.process.clone()
+        })?;
+        let own = self.pid.and_then(|pid| caller.named(pid));
+        let above = above.filter(is_alive);
+        Ok(above.is_some_and(|above| own.is_some_and(|own| *own != above) && caller.has(&above)))
+    }
+
     /// The part of it that holds. A session keeps its process while that lives: only what runs below it may name another one.
     fn of(self, caller: Option<&Lineage>, known: Option<&Process>) -> Confirmed {
         let process = caller.zip(self.pid).and_then(|(it, pid)| it.named(pid));

@@ -55,12 +55,17 @@ pub(super) async fn hook(
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let mut request = HookRequest::new(&hub, &agent, params, &payload, once)?;
-    let place = (request.project(), request.session());
     let claim = LocalClaim {
         pid: request.params.pid,
         pane: request.params.pane.take(),
         pane_delivery: request.params.pane_delivery,
     };
+    if let Some(given) = request.params.session.clone()
+        && claim.is_below_agent_of(&hub, &origin, (request.project(), given))?
+    {
+        request.params.session = None;
+    }
+    let place = (request.project(), request.session());
     request.params.confirmed = claim.confirm(&hub, &origin, place)?;
     if request.held.is_some() {
         drop(request.turn().await);

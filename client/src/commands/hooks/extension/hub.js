@@ -101,20 +101,29 @@ class Session {
   }
 }
 
-// The hub's side of the sessions in the directory `cwd`. `isSubagent` tells whether a session belongs to a subagent, which
-// the hub does not follow. `submit` starts a turn of a session with a prompt for the person and a text for the model.
-const connect = ({ cwd, wakes, isSubagent, submit }) => {
+// The hub's side of the sessions in the directory `cwd`. `parentOf` returns the session to which a subagent's session
+// belongs: the hub follows no subagent, but its dialogs are shown in the session at the top. `submit` starts a turn of a
+// session with a prompt for the person and a text for the model.
+const connect = ({ cwd, wakes, parentOf, submit }) => {
   // Each session by its id, `undefined` for a subagent.
   const sessions = new Map()
   let hub
 
-  const send = async (id, type, properties, more) => {
+  // The hub's answer to an event.
+  const exchange = async (id, type, properties, more) => {
     const payload = { hook_event_name: type, session_id: id, cwd, properties, ...more }
     try {
-      return JSON.parse(await run(["/bin/sh", "-c", COMMAND], cwd, JSON.stringify(payload))).context
+      return JSON.parse(await run(["/bin/sh", "-c", COMMAND], cwd, JSON.stringify(payload)))
     } catch {
-      return undefined
+      return {}
     }
+  }
+
+  const send = async (...event) => (await exchange(...event)).context
+
+  const top = async (id) => {
+    const parent = await parentOf(id).catch(() => undefined)
+    return parent ? top(parent) : id
   }
 
   const wake = async (id, session, { lease, prompt }) => {
@@ -172,7 +181,7 @@ const connect = ({ cwd, wakes, isSubagent, submit }) => {
   }
 
   const begin = async (id) => {
-    if (await isSubagent(id).catch(() => false)) return undefined
+    if (await parentOf(id).catch(() => undefined)) return undefined
     const session = new Session()
     session.introduction = await send(id, "session.created")
     if (WAKES && wakes) void poll(id, session)
@@ -200,6 +209,15 @@ const connect = ({ cwd, wakes, isSubagent, submit }) => {
       const context = await send(id, type, properties, more)
       if (ENDS.has(type)) session.rest()
       return context
+    },
+    // Reports an event of a dialog, also of a subagent's. If the agent's API can `answer` it, the report lasts until the
+    // dialog was answered: here, or in the terminal.
+    dialog: async (id, type, properties, answer) => {
+      const owner = await top(id)
+      if (!(await known(owner))) return
+      const more = { answerable: answer !== undefined, agent_id: owner === id ? undefined : id }
+      const reply = await exchange(owner, type, properties, more)
+      if (answer && (reply.answers ?? reply.decision)) await answer(reply)
     },
     // Reports a prompt; returns the hub's text for the model.
     prompt: async (id, text) => {

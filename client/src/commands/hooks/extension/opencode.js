@@ -7,6 +7,10 @@ const EVENTS = new Set([
   "session.deleted",
   "session.execution.failed",
   "session.execution.interrupted",
+])
+
+// The events of its dialogs.
+const DIALOGS = new Set([
   "permission.asked",
   "permission.replied",
   "question.asked",
@@ -31,6 +35,16 @@ const isHeadless = (process.argv.includes("--stdio") ? parentArgs() : process.ar
 
 // The plugin for OpenCode 1.
 const server = async ({ client, directory }) => {
+  // The client has no methods for dialogs, but its requests reach every route.
+  const http = client._client
+  const reply = (path, requestID, body) =>
+    http.post({ url: `/${path}/{requestID}/reply`, path: { requestID }, body, headers: { "content-type": "application/json" } })
+  const answerer = (type, { id }) => {
+    if (typeof http?.post !== "function") return undefined
+    if (type === "permission.asked") return ({ decision, message }) => reply("permission", id, { reply: decision, message })
+    if (type === "question.asked") return ({ answers }) => reply("question", id, { answers: answers.map((it) => (it ? [it] : [])) })
+    return undefined
+  }
   const last = async (id) => {
     const { data } = await client.session.messages({ path: { id } })
     const message = data.findLast((it) => it.info.role === "assistant")
@@ -41,7 +55,7 @@ const server = async ({ client, directory }) => {
   const hub = connect({
     cwd: directory,
     wakes: !isHeadless,
-    isSubagent: async (id) => Boolean((await client.session.get({ path: { id } })).data?.parentID),
+    parentOf: async (id) => (await client.session.get({ path: { id } })).data?.parentID,
     submit: async (id, prompt, context) => {
       reported.add(`${id} ${prompt}`)
       const parts = [
@@ -58,6 +72,7 @@ const server = async ({ client, directory }) => {
       if (type === "session.idle") {
         await hub.report(session, type, properties, { last_assistant_message: await last(session).catch(() => "") })
       } else if (EVENTS.has(type)) await hub.report(session, type, properties)
+      else if (DIALOGS.has(type)) void hub.dialog(session, type, properties, answerer(type, properties)).catch(() => {})
       if (type === "session.deleted") await hub.end(session)
     },
     "chat.message": async ({ sessionID }, { parts }) => {
@@ -86,21 +101,27 @@ const setup = async (ctx) => {
   const hub = connect({
     cwd: directory,
     wakes: !isHeadless,
-    isSubagent: async (sessionID) => Boolean((await ctx.session.get({ sessionID })).parentID),
+    parentOf: async (sessionID) => (await ctx.session.get({ sessionID })).parentID,
     submit: (sessionID, description, context) =>
       ctx.session.synthetic({ sessionID, description, text: `${description}\n\n${context}` }),
   })
+  // A plugin can answer no form.
+  const answerer = (type, { id: requestID, sessionID }) =>
+    type === "permission.asked"
+      ? ({ decision, message }) => ctx.permission.reply({ sessionID, requestID, decision, message })
+      : undefined
   const said = new Map()
   // The shell commands that are about to start, by the ids of their calls.
   const calls = new Map()
   const happened = async ({ type, location, data }) => {
-    const session = data?.sessionID
+    const session = data?.sessionID ?? data?.form?.sessionID
     if (type === "session.created" && location?.directory === directory) await hub.begin(session)
     if (!hub.knows(session)) return
     if (type === "session.text.ended") said.set(session, data.text)
     else if (type === "session.execution.succeeded") {
       await hub.report(session, type, data, { last_assistant_message: said.get(session) ?? "" })
     } else if (EVENTS.has(type)) await hub.report(session, type, data)
+    else if (DIALOGS.has(type)) void hub.dialog(session, type, data, answerer(type, data)).catch(() => {})
     if (type === "session.deleted") await hub.end(session)
   }
   const listen = async () => {

@@ -11,7 +11,7 @@ export default (pi) => {
       cwd: ctx.cwd,
       // The other modes answer one prompt and end.
       wakes: ctx.mode === "tui" || ctx.mode === "rpc",
-      isSubagent: async () => false,
+      parentOf: async () => undefined,
       submit: async (_, prompt, context) => {
         pi.sendMessage(message(prompt, true), { deliverAs: "steer" })
         pi.sendMessage(message(context, false), { deliverAs: "steer", triggerTurn: true })

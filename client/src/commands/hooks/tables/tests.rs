@@ -43,7 +43,7 @@ fn our_tables_are_installed_once_found_and_removed_without_a_trace() {
         let once = installed(before);
         assert_eq!(installed(&once), once);
         let found = find(&once, Agent::Kimi).unwrap();
-        assert_eq!(found.len(), 10, "{once}");
+        assert_eq!(found.len(), 12, "{once}");
         assert_eq!(found[0].0, "SessionStart");
         assert_eq!(found[0].1.program, "/a b/\"it's\"/hubctl");
         assert_eq!(uninstall(&once, Agent::Kimi).unwrap(), before);
@@ -60,7 +60,7 @@ fn every_value_and_comment_of_others_is_in_the_installed_file() {
         }
         let (mut was, mut is) = (value(before).unwrap(), value(&after).unwrap());
         let foreign = was["hooks"].as_array().map_or(0, Vec::len);
-        assert_eq!(is["hooks"].as_array().unwrap().len(), foreign + 10);
+        assert_eq!(is["hooks"].as_array().unwrap().len(), foreign + 12);
         was["hooks"].take();
         is["hooks"].take();
         assert_eq!(is, was);
@@ -73,8 +73,8 @@ fn tables_are_known_by_their_command_after_the_agent_has_dropped_all_comments() 
     let bare = old.lines().filter(|line| !line.starts_with('#'));
     let bare: Vec<&str> = bare.collect();
     let bare = bare.join("\n") + "\n";
-    assert_eq!(count(&bare), 10);
-    assert_eq!(count(&installed(&bare)), 10);
+    assert_eq!(count(&bare), 12);
+    assert_eq!(count(&installed(&bare)), 12);
     assert_eq!(uninstall(&bare, Agent::Kimi).unwrap(), "theme = \"dark\"\n");
 }
 
@@ -88,7 +88,7 @@ fn the_block_of_an_earlier_version_is_replaced_and_tables_after_a_lost_end_mark_
         whole.replace(MARKS[0], ""),
     ] {
         let new = installed(&old);
-        assert_eq!(count(&new), 10);
+        assert_eq!(count(&new), 12);
         let left = uninstall(&new, Agent::Kimi).unwrap();
         for part in [new, uninstall(&old, Agent::Kimi).unwrap(), left] {
             assert!(part.contains("# my hooks\n"), "{part}");

@@ -7,7 +7,7 @@
 //!
 //! | call | answer |
 //! |---|---|
-//! | `thread/read` | `thread.status.type`: `idle`, `active` or `systemError`; `notLoaded` for a stored thread without a process here; an error for an unknown one |
+//! | `thread/read` | `thread.status.type`: `idle`, `active` or `systemError`; `notLoaded` for a stored thread without a process here; an error for an unknown one. In `active`, `activeFlags` has `waitingOnApproval` or `waitingOnUserInput` while a dialog is shown |
 //! | `thread/turns/list` | the last turn's `status`; `interrupted` if the person pressed Escape |
 //! | `turn/start` in an idle thread | a turn with that prompt, which the terminal shows; `UserPromptSubmit` runs |
 //! | `turn/start` in a turn | adds the prompt to the turn; lost if the person presses Escape before the model reads it |
@@ -117,6 +117,22 @@ impl IdleThread {
         })
         .await
     }
+}
+
+/// Whether a thread that is in a turn shows a dialog; an error if nothing is known of it, or if it is in no turn.
+pub(super) async fn shows_dialog(socket: &Path, thread: &str) -> Result<bool, PushError> {
+    in_time(async {
+        let mut connection = Connection::open(socket).await?;
+        let params = json!({ "threadId": thread });
+        let read = connection.call("thread/read", params).await?;
+        let status = &read["thread"]["status"];
+        if status["type"] != "active" {
+            return Err(PushError::NotLoaded);
+        }
+        let mut flags = status["activeFlags"].as_array().into_iter().flatten();
+        Ok(flags.any(|it| it.as_str().is_some_and(|it| it.starts_with("waitingOn"))))
+    })
+    .await
 }
 
 /// Returns why Codex does not run all of the hub's hooks in the directory `cwd`; `None` if it does, or if the app-server
