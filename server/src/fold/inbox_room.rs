@@ -126,11 +126,9 @@ impl Transaction<'_> {
             let empty = self.empty.entry(within.cloned());
             let empty = empty.or_insert_with(|| state.empty_inboxes(within));
             let (of, name) = empty.pop()?;
-            let is_target = |targets: &[Target]| targets.iter().any(|it| it.inbox == name);
-            if !(of == *project && is_target(targets))
-                && !self.fills(&of, &name)
-                && !contains(&self.closing, &of, &name)
-            {
+            let is_target = of == *project && targets.iter().any(|it| it.inbox == name);
+            let is_filled = is_target || self.fills(&of, &name);
+            if !is_filled && !contains(&self.closing, &of, &name) {
                 return Some((of, name));
             }
         }

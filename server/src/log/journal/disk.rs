@@ -137,6 +137,9 @@ fn open_log(
             store.begin_log(options.log_bytes)?;
         }
         let opened = wal::open(files, store, options)?;
+        if store.log_bytes().is_none() {
+            store.begin_log(opened.0.bytes())?;
+        }
         if opened.1.is_empty() {
             // The log starts again at its first byte, and that overwrites the record that the epoch file requires.
             store.forget_logged()?;

@@ -45,14 +45,9 @@ pub struct Anchor {
     /// The write-ahead log must contain this record or a later one; 0 if it need not contain any.
     #[serde(default)]
     pub logged: Seq,
-    /// The size of the write-ahead log in bytes, which is chosen when it is made.
-    #[serde(default = "first_log_bytes")]
-    pub log_bytes: u64,
-}
-
-/// The size of every write-ahead log that was made before the epoch file named it.
-fn first_log_bytes() -> u64 {
-    4 << 20
+    /// The size of the write-ahead log in bytes, which is chosen when it is made; `None` in a file of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_bytes: Option<u64>,
 }
 
 impl Anchor {
@@ -68,7 +63,7 @@ impl Anchor {
             first_chain: chain,
             bytes: 0,
             logged: 0,
-            log_bytes: first_log_bytes(),
+            log_bytes: None,
         }
     }
 

@@ -167,11 +167,11 @@ impl SledJournal {
     /// Durably records that the journal has a write-ahead log of `bytes` bytes. Without the log it is not opened again.
     pub(super) fn begin_log(&self, bytes: u64) -> std::io::Result<()> {
         let epoch_file = &self.shared.epoch_file;
-        epoch_file.update(|anchor| (anchor.format, anchor.log_bytes) = (FORMAT, bytes))
+        epoch_file.update(|anchor| (anchor.format, anchor.log_bytes) = (FORMAT, Some(bytes)))
     }
 
-    /// Returns the size of the write-ahead log in bytes.
-    pub(super) fn log_bytes(&self) -> u64 {
+    /// Returns the size of the write-ahead log in bytes, if the epoch file names it.
+    pub(super) fn log_bytes(&self) -> Option<u64> {
         self.shared.epoch_file.last().log_bytes
     }
 

@@ -22,6 +22,9 @@ use crate::log::journal::{Journal, JournalError};
 /// The error text for a log with commits above the store's head that do not continue it.
 pub(super) const GAP_REASON: &str = "the file 'wal' does not go on where the journal ends";
 
+/// The size of the hub's log at the time when the epoch file did not name it yet.
+const FIRST_BYTES: u64 = 4 << 20;
+
 /// The index of a half of the log: 0 or 1.
 pub(super) type Half = usize;
 
@@ -88,9 +91,14 @@ pub(super) fn open(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(OpenError::NoLog),
         bytes => Bytes::from(bytes?),
     };
-    let (end, logged, expected) = (store.end(), store.logged(), store.log_bytes());
-    if bytes.len() as u64 != expected {
-        let reason = format!("the file 'wal' has {} bytes, not {expected}", bytes.len());
+    let (end, logged, found) = (store.end(), store.logged(), bytes.len() as u64);
+    let sizes = match store.log_bytes() {
+        Some(named) => [named; 2],
+        None => [options.log_bytes, FIRST_BYTES],
+    };
+    if !sizes.contains(&found) {
+        let expected = sizes[0];
+        let reason = format!("the file 'wal' has {found} bytes, not {expected}");
         let at = end.0 + 1;
         return Err(OpenError::Broken { at, reason });
     }
@@ -108,7 +116,7 @@ pub(super) fn open(
     let wal = Wal {
         file: durable::open_in_place(&files.wal())?,
         place: OpenedFile::at(files.wal())?,
-        half_bytes: expected / 2,
+        half_bytes: found / 2,
         next: unflushed.last().map(|last| last.end).unwrap_or_default(),
         sync: options.checks.log_sync,
     };
@@ -128,6 +136,11 @@ fn check_continues(unflushed: &[UnflushedCommit], mut end: (Seq, u32)) -> Result
 }
 
 impl Wal {
+    /// Returns the size of the log in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        2 * self.half_bytes
+    }
+
     /// Returns the log's place in the state directory.
     pub(super) fn place(&self) -> &OpenedFile {
         &self.place
