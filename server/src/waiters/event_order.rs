@@ -18,28 +18,29 @@ const GATHER: Duration = Duration::from_millis(20);
 /// The longest wait for an event before it, which a request that is not answered must not block.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-type ProcessId = (u32, Option<u64>);
+/// The number of a process and its start.
+type EventSource = (u32, Option<u64>);
 /// When an event happened, and the number of its request.
-type Place = (u64, u64);
+type EventPlace = (u64, u64);
 
 /// The events that are being handled.
 #[derive(Default)]
 pub struct EventOrder {
-    open: Mutex<Open>,
+    open: Mutex<OpenEvents>,
     ended: Notify,
 }
 
 #[derive(Default)]
-struct Open {
-    events: HashMap<ProcessId, BTreeSet<Place>>,
+struct OpenEvents {
+    events: HashMap<EventSource, BTreeSet<EventPlace>>,
     requests: u64,
 }
 
 /// An event's turn: the next one of its process waits until this is dropped.
 pub struct EventTurn<'a> {
     order: &'a EventOrder,
-    process: ProcessId,
-    place: Place,
+    process: EventSource,
+    place: EventPlace,
 }
 
 impl EventOrder {
