@@ -48,6 +48,9 @@ pub use programs::{Programs, RunningProgram};
 
 use permit::{Focus, Leaving};
 
+/// How much later than its deadline the writer may end a wait.
+const LATE: Duration = Duration::from_secs(1);
+
 /// A handle to a running hub; clones share it.
 #[derive(Clone)]
 pub struct Hub(Arc<HubInner>);
@@ -243,6 +246,7 @@ impl Hub {
         // waiter.
         let mut leaving = self.leaving();
         let (reply, answer) = oneshot::channel();
+        let deadline = spec.deadline;
         let spec = spec.into();
         self.ask(Ask::Wait { spec, reply })?;
         tokio::select! {
@@ -252,6 +256,18 @@ impl Hub {
                 outcome.map_err(|_| self.unanswered())
             }
             () = self.0.shutdown.cancelled() => Err(Rejected::ShuttingDown),
+            () = self.outlived(deadline) => Err(Rejected::NoActiveHub),
+        }
+    }
+
+    /// Returns after the deadline of a wait, if this hub stands by: then the writer does not end it.
+    async fn outlived(&self, deadline: Instant) {
+        if self.0.active.get().is_none() {
+            return std::future::pending().await;
+        }
+        tokio::time::sleep_until((deadline + LATE).into()).await;
+        while !self.is_standby() {
+            tokio::time::sleep(LATE).await;
         }
     }
 

@@ -160,6 +160,14 @@ async fn the_documented_configuration_carries_a_wake_across_and_is_verified() {
     let person = json!({ "from": "person", "type": "message", "to": "w", "msg": "hello" });
     laptop.unix().notify(person).await;
     until_same(&server1, &laptop).await;
+    let (admin, _) = nats.connect("admin").await;
+    let context = async_nats::jetstream::new(admin);
+    let state = async || {
+        let stream = context.get_stream("HUB_hub").await.unwrap();
+        let state = &stream.cached_info().state;
+        (state.first_sequence, state.messages)
+    };
+    let before = state().await;
     for node in ["server1", "laptop"] {
         let checked = hubd(
             &nats.state(node),
@@ -178,6 +186,8 @@ async fn the_documented_configuration_carries_a_wake_across_and_is_verified() {
         );
         assert!(checked.contains("is whole up to record"), "{checked}");
     }
+    // What the check tries has no effect.
+    assert_eq!(state().await, before);
 }
 
 #[tokio::test]

@@ -126,15 +126,37 @@ async fn a_wait_ends_without_an_active_hub() {
     drop(b);
     let reader = member("reader", &servers).set("cluster.lead=false").start();
     until_follows(&reader, "a").await;
+    let wait = |hub: &Hub, seconds: u32| {
+        let path = format!("/wait?inbox=w{seconds}&timeout={seconds}");
+        hub.client().get(&path).patience(TAKEOVER).send()
+    };
+    // This one begins before, and its time is over when the hub is not active any more.
+    let begun = tokio::spawn(wait(&a, 12));
+    until_waits(&a, "w12").await;
     line.cut(true);
     until_cluster(&a, "alone", |it| it["role"] == "standby").await;
     for hub in [&a, &reader] {
         for seconds in [0, 1] {
-            let path = format!("/wait?inbox=w&timeout={seconds}");
-            let ended = hub.client().get(&path).patience(TAKEOVER).send().await;
+            let ended = wait(hub, seconds).await;
             assert_eq!(ended.expect(503).code(), "no_active_hub");
         }
     }
+    let ended = begun.await.unwrap();
+    assert_eq!(ended.expect(503).code(), "no_active_hub");
+}
+
+/// Waits until somebody waits at an inbox.
+async fn until_waits(hub: &Hub, inbox: &str) {
+    eventually("held, the inbox", async || {
+        let found = hub.client().read("/inboxes").await;
+        let held = |it: &Value| it["name"] == inbox && !it["waiter"].is_null();
+        let all = found["inboxes"].as_array().unwrap();
+        all.iter()
+            .any(held)
+            .then_some(())
+            .ok_or_else(|| found.to_string())
+    })
+    .await;
 }
 
 /// Returns the time in some milliseconds.
@@ -256,18 +278,21 @@ async fn a_hub_that_stops_does_not_wait_for_an_append_that_nats_does_not_answer(
     }
     servers[0].pause(true);
     let (_pending, waits) = (append(&a), append(&other));
-    for hub in [&a, &other] {
-        // The writer waits for the append, so the probe gets no answer.
-        let probe = || {
-            let ready = hub.client().get("/readyz");
-            ready.patience(Duration::from_millis(300)).try_send()
-        };
-        while probe().await.is_ok() {}
-    }
+    tokio::join!(until_blocked(&a), until_blocked(&other));
     let stops = tokio::task::spawn_blocking(move || a.stop());
     tokio::select! {
         stopped = stops => drop(stopped.unwrap()),
         _ = waits => panic!("it waits as long as one that does not stop"),
     }
     servers[0].pause(false);
+}
+
+/// Waits until the writer of a hub waits for an append, so that the probe gets no answer; later it says that the hub is not
+/// ready.
+async fn until_blocked(hub: &Hub) {
+    let probe = || {
+        let ready = hub.client().get("/readyz");
+        ready.patience(Duration::from_millis(300)).try_send()
+    };
+    while probe().await.is_ok_and(|it| it.status == 200) {}
 }

@@ -99,17 +99,7 @@ pub(super) fn counts(
 }
 
 /// Answers here while this hub is active, else by the active hub, until one answers or the request's time is over.
-async fn choose(cluster: &Cluster, parts: Parts, body: Bytes, next: Next) -> Response {
-    if parts.uri.path() != "/wait" {
-        return attempts(cluster, parts, body, next).await;
-    }
-    // A hub that lost the others does not end its waits.
-    let longest = timeout(&parts.uri).saturating_add(2 * PATIENCE);
-    let ended = tokio::time::timeout(longest, attempts(cluster, parts, body, next)).await;
-    ended.unwrap_or_else(|_| ApiError::from(Code::NoActiveHub).into_response())
-}
-
-async fn attempts(cluster: &Cluster, mut parts: Parts, body: Bytes, next: Next) -> Response {
+async fn choose(cluster: &Cluster, mut parts: Parts, body: Bytes, next: Next) -> Response {
     let began = Instant::now();
     let waits = parts.uri.path() == "/wait";
     let patience = if waits {
