@@ -83,7 +83,8 @@ pub struct ClusterInfo {
     pub since: Option<Timestamp>,
     /// The number of records that another hub has and this one does not have yet.
     pub behind: Seq,
-    /// Why this hub does not follow the others, refuses publishes, or is not believed who makes its requests.
+    /// Why this hub does not follow the others, refuses publishes, does not reach NATS, or is not believed who makes its
+    /// requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
     /// What NATS has lost of the log; the hubs' copies still have it.

@@ -34,6 +34,18 @@ pub enum Verdict {
 
 /// Stores a spooled item as if its request had arrived now.
 pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
+    let verdict = attempt(hub, &item).await;
+    if !matches!(verdict, Verdict::Refused(_)) || !hub.is_standby() {
+        return verdict;
+    }
+    // What it replies to may be stored, and not have arrived here.
+    match hub.catch_up().await {
+        Ok(()) => attempt(hub, &item).await,
+        Err(rejected) => rejected.into(),
+    }
+}
+
+async fn attempt(hub: &Hub, item: &SpoolItem) -> Verdict {
     let submitted = match &item.request {
         Spooled::Post(body) => submit_post(hub, item.key.as_str(), body.get()).await,
         Spooled::Hook(hook) => {

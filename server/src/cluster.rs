@@ -21,22 +21,27 @@
 //! It may use `config`, `core`, `log/journal`, `hub`, `http/error`, `http/peer` and `http/request`.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
 use async_nats::Client;
 use async_nats::jetstream::Context;
 use axum::Router;
 use axum::routing::post;
+use futures_util::future::BoxFuture;
 use hub_protocol::{ClusterInfo, NodeInfo, Seq};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::ClusterSettings;
+use crate::core::command::Command;
+use crate::core::record::Led;
 use crate::core::rejected::Rejected;
 use crate::core::sync;
-use crate::hub::Hub;
+use crate::core::time::boot_millis;
+use crate::hub::writer::Done;
+use crate::hub::{ActiveHub, Hub};
 use crate::log::journal::Journal as _;
 use crate::log::journal::jetstream::JetStreamJournal;
 use crate::log::journal::jetstream::base::BaseStore;
@@ -63,6 +68,9 @@ pub use join::{Joined, join};
 use nodes::Nodes;
 use signature::Keys;
 use wire::CallId;
+
+/// After this time without a look at the lease, a hub says so. An election of NATS takes less in most cases.
+const SILENT_MS: i64 = 8_000;
 
 /// What this hub does in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +104,10 @@ struct ClusterInner {
     unknown: AtomicBool,
     /// Notified when the lease must be looked at now.
     hurry: Notify,
+    /// When the lease was read or written last, by [`boot_millis`].
+    answered: AtomicI64,
+    /// Whether another hub has the name of this one.
+    namesake: AtomicBool,
     /// The hub that shall become the active one.
     heir: Mutex<Option<(String, Instant)>>,
     /// Notified when commits may have been missed.
@@ -104,6 +116,31 @@ struct ClusterInner {
     snapshots: Snapshots,
     /// What NATS has lost, as text.
     damage: Mutex<Option<String>>,
+}
+
+/// The other hubs, as the hub's own bridges reach them.
+struct Others(Weak<ClusterInner>);
+
+impl ActiveHub for Others {
+    fn submit(&self, command: Command) -> BoxFuture<'static, Result<Done, Rejected>> {
+        let own = self.0.upgrade().map(Cluster);
+        Box::pin(async move {
+            let cluster = own.ok_or(Rejected::ShuttingDown)?;
+            forward::submit(&cluster, command).await
+        })
+    }
+
+    fn catch_up(&self) -> BoxFuture<'static, Result<(), Rejected>> {
+        let own = self.0.upgrade().map(Cluster);
+        Box::pin(async move {
+            let cluster = own.ok_or(Rejected::ShuttingDown)?;
+            let reached = follower::reach_end(&cluster).await;
+            reached.map(drop).map_err(|error| {
+                tracing::debug!(%error, "the end of the log was not reached");
+                Rejected::NoActiveHub
+            })
+        })
+    }
 }
 
 impl Cluster {
@@ -127,19 +164,15 @@ impl Cluster {
             held: calls::HeldCalls::default(),
             unknown: AtomicBool::new(false),
             hurry: Notify::new(),
+            answered: AtomicI64::new(boot_millis()),
+            namesake: AtomicBool::new(false),
             heir: Mutex::default(),
             missed: Notify::new(),
             base,
             damage: Mutex::default(),
         }));
-        let own = Arc::downgrade(&cluster.0);
-        cluster.0.hub.set_active_hub(Box::new(move |command| {
-            let own = own.upgrade().map(Self);
-            Box::pin(async move {
-                let cluster = own.ok_or(Rejected::ShuttingDown)?;
-                forward::submit(&cluster, command).await
-            })
-        }));
+        let others = Others(Arc::downgrade(&cluster.0));
+        cluster.0.hub.set_active_hub(Box::new(others));
         cluster
     }
 
@@ -172,18 +205,10 @@ impl Cluster {
     /// Describes the cluster as this hub sees it.
     pub fn info(&self) -> ClusterInfo {
         let inner = &*self.0;
-        let leader = inner.hub.read(|state, _| state.leader().cloned());
-        let leader = leader.ok().flatten();
         let head = inner.journal.head();
         let nodes: Vec<NodeInfo> = inner.nodes.list();
         let newest = inner.nodes.newest_head();
-        let live = |node: &str| {
-            nodes
-                .iter()
-                .any(|it| it.node == node && it.role == "active")
-        };
-        let here = self.is_active();
-        let active = leader.filter(|(_, led)| here || live(&led.node));
+        let active = self.active();
         ClusterInfo {
             name: inner.settings.name.clone(),
             node: inner.node.clone(),
@@ -191,7 +216,10 @@ impl Cluster {
             active: active.as_ref().map(|(_, led)| led.node.clone()),
             since: active.map(|(_, led)| led.at),
             behind: newest.saturating_sub(head),
-            fault: self.fault().or_else(|| self.doubt()),
+            fault: self
+                .fault()
+                .or_else(|| self.silence())
+                .or_else(|| self.doubt()),
             damage: sync::lock(&inner.damage).clone(),
             nodes,
         }
@@ -201,13 +229,23 @@ impl Cluster {
     fn fault(&self) -> Option<String> {
         let journal = &self.0.journal;
         journal.fault().or_else(|| {
-            let full = match self.role() {
-                Role::Standby => "its disk is full: it follows again when there is room",
-                Role::Active { .. } => {
-                    "its disk is full: publishes are refused until there is room"
-                }
+            let full = if self.is_active() {
+                "its disk is full: publishes are refused until there is room"
+            } else {
+                "its disk is full: it follows again when there is room"
             };
             journal.is_full().then(|| full.to_owned())
+        })
+    }
+
+    /// Says that this hub does not know what the others do.
+    fn silence(&self) -> Option<String> {
+        let silent_ms = boot_millis() - self.0.answered.load(Ordering::Relaxed);
+        (silent_ms > SILENT_MS).then(|| {
+            format!(
+                "the lease in NATS could not be used for {} s: only what is stored here is known",
+                silent_ms / 1000
+            )
         })
     }
 
@@ -229,14 +267,29 @@ impl Cluster {
         *self.0.role.borrow()
     }
 
-    fn is_active(&self) -> bool {
+    /// Whether this hub has begun a term and not ended it. Another hub may have begun the next one.
+    fn has_term(&self) -> bool {
         matches!(self.role(), Role::Active { .. })
     }
 
+    /// Whether this hub is the active one: it has a term, and the time of its lease is not over.
+    fn is_active(&self) -> bool {
+        self.0.journal.is_active() && self.has_term()
+    }
+
+    /// Returns the active hub and its term: this hub, or the one that began the last term if its beats say that it is
+    /// active.
+    fn active(&self) -> Option<(Seq, Led)> {
+        let leader = self.0.hub.read(|state, _| state.leader().cloned());
+        let leader = leader.ok().flatten();
+        leader.filter(|(_, led)| self.is_active() || self.0.nodes.is_active(&led.node))
+    }
+
     fn role_name(&self) -> &'static str {
-        match self.role() {
-            Role::Standby => "standby",
-            Role::Active { .. } => "active",
+        if self.is_active() {
+            nodes::ACTIVE
+        } else {
+            "standby"
         }
     }
 
@@ -247,6 +300,15 @@ impl Cluster {
 
     fn open_calls(&self) -> std::sync::MutexGuard<'_, BTreeSet<CallId>> {
         sync::lock(&self.0.open)
+    }
+
+    /// Stops for good, because another hub has this name: the two would end each other's sessions.
+    fn refuse_name(&self, other: &str) {
+        self.0.namesake.store(true, Ordering::Relaxed);
+        let node = &self.0.node;
+        self.fail(&format!(
+            "another {other} is '{node}' in this cluster: set cluster.node"
+        ));
     }
 
     /// Stops following for good, because the log in NATS and the copy differ.

@@ -214,9 +214,16 @@ impl State {
             }
             // Rules never fire on what rules do, so `decide` handles these.
             Command::Rule(_) => Ok(Vec::new()),
-            Command::Lead { node } => {
+            Command::Lead {
+                node,
+                clock_moved_ms,
+            } => {
                 let (node, at) = (node.clone(), now);
-                Ok(vec![Record::Led(Led { node, at })])
+                let moved = |delta_ms| Record::ClockMoved(ClockMoved { delta_ms, at });
+                // In one commit, so that nothing expires by the new clock in between.
+                let moved = clock_moved_ms.map(moved);
+                let led = Record::Led(Led { node, at });
+                Ok(std::iter::once(led).chain(moved).collect())
             }
         }
     }

@@ -48,6 +48,9 @@ pub use programs::{Programs, RunningProgram};
 
 use permit::{Focus, Leaving};
 
+/// How much later than its deadline the writer may end a wait.
+const LATE: Duration = Duration::from_secs(1);
+
 /// A handle to a running hub; clones share it.
 #[derive(Clone)]
 pub struct Hub(Arc<HubInner>);
@@ -73,12 +76,17 @@ struct HubInner {
     focused: Arc<()>,
     began: Notify,
     events: EventOrder,
-    active: OnceLock<ActiveHub>,
+    active: OnceLock<Box<dyn ActiveHub>>,
 }
 
-/// Passes a command on to the active hub of the cluster.
-pub type ActiveHub =
-    Box<dyn Fn(Command) -> BoxFuture<'static, Result<Done, Rejected>> + Send + Sync>;
+/// The active hub of the cluster, as a standby reaches it.
+pub trait ActiveHub: Send + Sync {
+    /// Passes a command on to it.
+    fn submit(&self, command: Command) -> BoxFuture<'static, Result<Done, Rejected>>;
+
+    /// Returns once this hub's log includes all that was stored anywhere before the call.
+    fn catch_up(&self) -> BoxFuture<'static, Result<(), Rejected>>;
+}
 
 /// Rules for agents, as set in the configuration.
 #[derive(Debug, Clone, Copy, Default)]
@@ -175,8 +183,8 @@ impl Hub {
         (Self(Arc::new(inner)), thread)
     }
 
-    /// Sets how a standby passes on commands that its own bridges make.
-    pub fn set_active_hub(&self, active: ActiveHub) {
+    /// Sets how a standby reaches the active hub.
+    pub fn set_active_hub(&self, active: Box<dyn ActiveHub>) {
         let _ = self.0.active.set(active);
     }
 
@@ -186,7 +194,7 @@ impl Hub {
             && self.is_standby()
             && command.is_from_outside()
         {
-            return active(command).await;
+            return active.submit(command).await;
         }
         let is_start = |hook: &Hook| hook.happened.starts();
         let begins = matches!(command, Command::Register { .. })
@@ -206,7 +214,16 @@ impl Hub {
         self.0.events.turn(process, at, uptime_micros()).await
     }
 
-    /// Whether another hub of the cluster is the active one.
+    /// Returns once this hub's log includes all that was stored in the cluster before the call. Fails if that cannot be
+    /// known now.
+    pub async fn catch_up(&self) -> Result<(), Rejected> {
+        match self.0.active.get() {
+            Some(active) if self.is_standby() => active.catch_up().await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether this hub may not decide, because another hub of the cluster may be the active one.
     pub fn is_standby(&self) -> bool {
         self.log().journal().health() == Health::Standby
     }
@@ -229,6 +246,7 @@ impl Hub {
         // waiter.
         let mut leaving = self.leaving();
         let (reply, answer) = oneshot::channel();
+        let deadline = spec.deadline;
         let spec = spec.into();
         self.ask(Ask::Wait { spec, reply })?;
         tokio::select! {
@@ -238,6 +256,18 @@ impl Hub {
                 outcome.map_err(|_| self.unanswered())
             }
             () = self.0.shutdown.cancelled() => Err(Rejected::ShuttingDown),
+            () = self.outlived(deadline) => Err(Rejected::NoActiveHub),
+        }
+    }
+
+    /// Returns after the deadline of a wait, if this hub stands by: then the writer does not end it.
+    async fn outlived(&self, deadline: Instant) {
+        if self.0.active.get().is_none() {
+            return std::future::pending().await;
+        }
+        tokio::time::sleep_until((deadline + LATE).into()).await;
+        while !self.is_standby() {
+            tokio::time::sleep(LATE).await;
         }
     }
 
@@ -274,10 +304,12 @@ impl Hub {
     }
 
     /// Becomes the active hub of the cluster, by the commit of [`Command::Lead`]. Returns its number: the term.
-    pub async fn lead(&self, node: &str) -> Result<Seq, Rejected> {
+    pub async fn lead(&self, node: &str, clock_moved_ms: Option<i64>) -> Result<Seq, Rejected> {
         let (reply, answer) = oneshot::channel();
-        let node = node.into();
-        let command = Command::Lead { node };
+        let command = Command::Lead {
+            node: node.into(),
+            clock_moved_ms,
+        };
         self.ask(Ask::Lead { command, reply })?;
         answer.await.unwrap_or(Err(Rejected::ShuttingDown))?;
         let term = self.read(|state, _| state.leader().map(|(term, _)| *term))?;

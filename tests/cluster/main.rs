@@ -19,4 +19,5 @@ mod signature;
 mod small_disk;
 mod support;
 mod takeover;
+mod truth;
 mod wake;

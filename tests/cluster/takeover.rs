@@ -34,7 +34,7 @@ async fn a_standby_takes_over_from_a_killed_hub_with_everything_acknowledged() {
 }
 
 /// Returns the keys of the cluster, which hold the lease.
-async fn keys(server: &Nats) -> async_nats::jetstream::kv::Store {
+pub(crate) async fn keys(server: &Nats) -> async_nats::jetstream::kv::Store {
     let client = async_nats::connect(server.url()).await.unwrap();
     let context = async_nats::jetstream::new(client);
     context.get_key_value("hub_hub").await.unwrap()

@@ -7,7 +7,7 @@ use hub_protocol::Counted;
 use super::Cluster;
 use crate::core::sync;
 use crate::log::journal::Journal as _;
-use crate::log::journal::jetstream::{LogEnd, SharedLog};
+use crate::log::journal::jetstream::{LogEnd, SharedLog, SharedLogError};
 
 /// How often the stream's leader is asked how many messages it has lost.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -21,6 +21,8 @@ struct Scrub {
     next: Option<(u64, LogEnd)>,
     /// What the last complete or failed pass has found.
     found: Option<String>,
+    /// Whether the last look found no stream.
+    missing: bool,
 }
 
 /// Looks for lost commits.
@@ -43,7 +45,16 @@ pub(super) async fn run(cluster: &Cluster) {
 /// Returns what is lost, as text.
 async fn look(cluster: &Cluster, scrub: &mut Scrub) -> anyhow::Result<Option<String>> {
     let shared = cluster.0.journal.shared();
-    let state = shared.state().await?;
+    let state = match shared.state().await {
+        // Servers that have just started may not know it yet.
+        Err(error @ SharedLogError::Missing(_)) if scrub.missing => {
+            return Ok(Some(format!("NATS lost the log: {error}")));
+        }
+        state => {
+            scrub.missing = matches!(state, Err(SharedLogError::Missing(_)));
+            state?
+        }
+    };
     let lost = state.deleted_count.unwrap_or(0);
     if lost > 0 {
         return Ok(Some(format!(
@@ -64,10 +75,17 @@ async fn look(cluster: &Cluster, scrub: &mut Scrub) -> anyhow::Result<Option<Str
         match verify(shared, &mut end, position).await {
             Ok(next) if next > state.last_sequence => scrub.found = None,
             Ok(next) => scrub.next = Some((next, end)),
-            Err(error) => scrub.found = Some(format!("{error:#}")),
+            Err(error) if is_damage(&error) => scrub.found = Some(format!("{error:#}")),
+            Err(_) => scrub.next = Some((position, end)),
         }
     }
     Ok(scrub.found.clone())
+}
+
+/// Whether an error of [`verify`] is about the log. The others are about a server that did not answer.
+fn is_damage(error: &anyhow::Error) -> bool {
+    let of_nats = error.downcast_ref::<SharedLogError>();
+    of_nats.is_none_or(SharedLogError::is_lasting)
 }
 
 /// Checks the commits from `position` on, as many as one read returns; returns the position after them. `end` is the end of
@@ -85,4 +103,16 @@ pub(super) async fn verify(
         position = commit.position + 1;
     }
     Ok(position)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_answer_has_lost_nothing() {
+        let silent = SharedLogError::Unavailable("deadline has elapsed".into());
+        assert!(!is_damage(&silent.into()));
+        assert!(is_damage(&SharedLogError::Hole(3).into()));
+    }
 }

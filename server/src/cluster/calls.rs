@@ -10,6 +10,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
 use axum::http::HeaderValue;
 use axum::http::header::HOST;
+use axum::response::IntoResponse;
 use futures_util::StreamExt as _;
 use tokio::task::JoinHandle;
 use tower::ServiceExt as _;
@@ -17,10 +18,11 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use super::nodes::Nodes;
 use super::wire::{self, CallHead, CallId, CallRequest, ResponseHead, Submitted};
-use super::{Cluster, Role, handover};
+use super::{Cluster, Role, front, handover};
 use crate::core::command::Command;
 use crate::core::rejected::Rejected;
 use crate::core::sync;
+use crate::http::error::{ApiError, Code};
 use crate::http::peer::{CallerKind, Peer};
 use crate::http::request::local::Origin;
 use crate::log::journal::Journal as _;
@@ -220,7 +222,7 @@ async fn answer(
         return;
     };
     let mut call = Request::new(Body::from(body));
-    (*call.method_mut(), *call.uri_mut(), *call.headers_mut()) = (method, uri, headers);
+    (*call.method_mut(), *call.uri_mut(), *call.headers_mut()) = (method.clone(), uri, headers);
     // The hub that took the request has checked its host; a server of MCP refuses a request without one.
     call.headers_mut()
         .insert(HOST, HeaderValue::from_static("localhost"));
@@ -232,7 +234,14 @@ async fn answer(
     call.extensions_mut()
         .insert(Peer::Cluster { dashboard, kind });
     call.extensions_mut().insert(Origin(lineage));
+    let path = call.uri().path().to_owned();
     let Ok(response) = routes.oneshot(call).await;
+    let passive = !front::counts(cluster, (&method, &path), response.status());
+    let response = if passive {
+        ApiError::from(Code::NoActiveHub).into_response()
+    } else {
+        response
+    };
     let (parts, body) = response.into_parts();
     let body = to_bytes(body, MAX_MESSAGE - HEAD_ROOM).await;
     let (status, body) = match body {
@@ -247,6 +256,7 @@ async fn answer(
         headers: wire::to_pairs(&parts.headers),
         head: cluster.0.journal.head(),
         unsigned: !signed,
+        passive,
     };
     let sent = cluster.0.client.publish(reply, wire::encode(&head, &body));
     if let Err(error) = sent.await {

@@ -13,6 +13,8 @@ use crate::log::journal::{Journal as _, JournalError, SharedCommit};
 const RETRY: Duration = Duration::from_millis(500);
 /// How often the head of the other hubs is compared with this one's.
 const COMPARE: Duration = Duration::from_secs(2);
+/// How long a hub may take to follow the rest of the log.
+const CATCH_UP: Duration = Duration::from_secs(5);
 /// The most commits that are stored at once.
 const BATCH: usize = 256;
 
@@ -102,9 +104,30 @@ async fn take(
     Ok(cluster.0.hub.follow(commits).await?)
 }
 
+/// Returns once the copy and the fold have the message that is the last one now; returns its position.
+pub(super) async fn reach_end(cluster: &Cluster) -> anyhow::Result<u64> {
+    let inner = &*cluster.0;
+    let mut position = inner.journal.position();
+    anyhow::ensure!(
+        position.borrow().is_some(),
+        "the place in the stream is not known yet"
+    );
+    let last = inner.journal.shared().last().await?;
+    inner.missed.notify_one();
+    let reached = position.wait_for(|it| it.is_some_and(|it| it >= last));
+    tokio::time::timeout(CATCH_UP, reached).await??;
+    // The writer stores commits before it applies them.
+    inner.hub.ping().await?;
+    Ok(last)
+}
+
 /// Reads the stream to its end.
 async fn catch_up(cluster: &Cluster) -> Result<(), Interruption> {
     let inner = &*cluster.0;
+    // The active hub has what it stored, and nobody else stores anything.
+    if inner.journal.leads() {
+        return Ok(());
+    }
     let shared = inner.journal.shared();
     let position = inner.journal.position().borrow().unwrap_or(0);
     let mut commits = shared.read(position + 1).await?;

@@ -12,6 +12,7 @@ use hub_protocol::Seq;
 use super::Cluster;
 use super::wire::{self, CallHead, CallId, CallRequest, ResponseHead, Submitted};
 use crate::core::command::{Command, Refusal};
+use crate::core::record::Led;
 use crate::core::rejected::Rejected;
 use crate::hub::writer::Done;
 
@@ -89,6 +90,7 @@ pub(super) async fn forward(cluster: &Cluster, request: &CallRequest, body: &Byt
     });
     match send(cluster, id, wire::encode(&head, body)).await {
         Sent::Reply(reply) => match wire::decode::<ResponseHead>(&reply) {
+            Some((head, _)) if head.passive => Forwarded::Refused,
             Some((head, body)) => answered(cluster, &head, body).await,
             None => Forwarded::Lost,
         },
@@ -147,7 +149,9 @@ enum Sent {
 async fn send(cluster: &Cluster, id: CallId, message: Bytes) -> Sent {
     let inner = &*cluster.0;
     let leader = inner.hub.read(|state, _| state.leader().cloned());
-    let Ok(Some((term, active))) = leader else {
+    // It may be this hub itself, which is not active any more.
+    let may_answer = |active: &Led| active.node != inner.node && !inner.nodes.is_gone(&active.node);
+    let Some((term, active)) = leader.ok().flatten().filter(|it| may_answer(&it.1)) else {
         return Sent::Refused;
     };
     let subject = cluster.subject(&format!("call.{term}.{}", inner.node));

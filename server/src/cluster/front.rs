@@ -6,20 +6,20 @@ use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, Method};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use hub_protocol::{Cursor, Seq};
 use serde_json::Value;
 
+use super::Cluster;
 use super::forward::{self, Forwarded};
 use super::wire::{self, CallRequest};
-use super::{Cluster, Role};
 use crate::http::error::{ApiError, Code};
 use crate::http::request::caller::Caller;
-use crate::log::journal::{Health, Journal as _};
+use crate::http::request::params::WAIT_TIMEOUT;
 
-/// How long a request waits for an active hub. A wait has no such limit: the client ends it.
+/// How long a request waits for an active hub. A wait does so until its own timeout.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The pause before a request is sent again.
 const RETRY: Duration = Duration::from_millis(200);
@@ -38,7 +38,13 @@ pub(super) fn layer(cluster: &Cluster, routes: Router) -> Router {
 }
 
 async fn answer(State(cluster): State<Cluster>, request: Request, next: Next) -> Response {
-    if is_local(request.method(), request.uri().path()) {
+    let path = request.uri().path();
+    if path == "/readyz" && cluster.active().is_none() {
+        let detail = "no hub of the cluster is active, as far as this one knows";
+        return ApiError::new(Code::NotReady, detail).into_response();
+    }
+    let in_copy = is_in_copy(request.method(), path);
+    if !in_copy && is_local(path) {
         if let Some(position) = cursor(&cluster, &request)
             && let Err(error) = reach(&cluster, position).await
         {
@@ -50,35 +56,70 @@ async fn answer(State(cluster): State<Cluster>, request: Request, next: Next) ->
     let Ok(body) = to_bytes(body, MAX_BODY).await else {
         return ApiError::from(Code::PayloadTooLarge).into_response();
     };
+    if in_copy {
+        let response = next.clone().run(rebuilt(&parts, &body)).await;
+        if !response.status().is_client_error() || cluster.is_active() {
+            let known = cluster.active().is_some();
+            return if known { response } else { stale(response) };
+        }
+        // The copy may lack what the active hub has.
+    }
     choose(&cluster, parts, body, next).await
 }
 
-/// Whether every hub answers this itself.
-fn is_local(method: &Method, path: &str) -> bool {
-    let reads = matches!(*method, Method::GET | Method::HEAD);
+fn reads(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+/// Whether every hub answers this from its own copy of the log.
+fn is_in_copy(method: &Method, path: &str) -> bool {
     let notification = path.strip_prefix("/notifications");
+    reads(method) && notification.is_some_and(|rest| !rest.ends_with("/trace"))
+}
+
+/// Whether every hub answers this for itself.
+fn is_local(path: &str) -> bool {
     match path {
         "/" | "/service-worker.js" | "/healthz" | "/readyz" | "/metrics" | "/openapi.yaml"
         | "/hello" | "/hub" | "/events" | "/directory" | "/markdown" | "/cluster/handover" => true,
-        _ if path.starts_with("/assets/") || path.starts_with("/login") => true,
-        _ if notification.is_some() => {
-            reads && !notification.is_some_and(|rest| rest.ends_with("/trace"))
-        }
-        _ => false,
+        _ => path.starts_with("/assets/") || path.starts_with("/login"),
     }
 }
 
+/// Whether an answer that this hub made by its own state counts. If it is not active any more, another hub may have stored
+/// something since: then it must not refuse anything, and what it reads may be old. What it has stored is stored, because
+/// the log accepted it, and what it has handed out is handed out.
+pub(super) fn counts(
+    cluster: &Cluster,
+    (method, path): (&Method, &str),
+    status: StatusCode,
+) -> bool {
+    let is_done = status.is_success() && (!reads(method) || path == "/wait");
+    is_done || status.is_server_error() || cluster.is_active()
+}
+
 /// Answers here while this hub is active, else by the active hub, until one answers or the request's time is over.
-async fn choose(cluster: &Cluster, parts: Parts, body: Bytes, next: Next) -> Response {
+async fn choose(cluster: &Cluster, mut parts: Parts, body: Bytes, next: Next) -> Response {
     let began = Instant::now();
     let waits = parts.uri.path() == "/wait";
-    let reads = matches!(parts.method, Method::GET | Method::HEAD);
+    let patience = if waits {
+        timeout(&parts.uri).max(PATIENCE)
+    } else {
+        PATIENCE
+    };
+    let reads = reads(&parts.method);
     let repeatable = reads || parts.headers.contains_key(IDEMPOTENCY_KEY);
     let mut head = None;
     while !cluster.0.hub.shutdown().is_cancelled() {
-        if matches!(cluster.role(), Role::Active { .. }) {
+        if cluster.is_active() {
             let response = next.clone().run(rebuilt(&parts, &body)).await;
-            if !(waits && is_unanswered(cluster, &response)) {
+            let status = response.status();
+            let is_undone = status == Code::NoActiveHub.status() && !cluster.is_active();
+            if !counts(cluster, (&parts.method, parts.uri.path()), status) {
+                if reads && !waits && !status.is_client_error() {
+                    return stale(response);
+                }
+            } else if !(is_undone && repeatable) {
                 return response;
             }
         } else {
@@ -100,22 +141,49 @@ async fn choose(cluster: &Cluster, parts: Parts, body: Bytes, next: Next) -> Res
                 }
                 Forwarded::Lost if !repeatable => break,
                 Forwarded::Refused | Forwarded::Lost if reads && !waits => {
-                    return stale(next.run(rebuilt(&parts, &body)).await);
+                    let own = next.clone().run(rebuilt(&parts, &body)).await;
+                    if !own.status().is_client_error() {
+                        return stale(own);
+                    }
                 }
                 Forwarded::Refused | Forwarded::Lost => {}
             }
         }
-        if !waits && began.elapsed() > PATIENCE {
+        if began.elapsed() > patience {
             break;
         }
         tokio::time::sleep(RETRY).await;
+        if waits {
+            let rest = patience.saturating_sub(began.elapsed());
+            parts.uri = with_timeout(&parts.uri, rest.min(timeout(&parts.uri)));
+            if let Some(head) = &mut head {
+                head.uri = target(&parts.uri);
+            }
+        }
     }
     ApiError::from(Code::NoActiveHub).into_response()
 }
 
-/// Whether a wait ended here because this hub is not the active one any more.
-fn is_unanswered(cluster: &Cluster, response: &Response) -> bool {
-    response.status() == Code::NoActiveHub.status() && cluster.0.journal.health() == Health::Standby
+/// Returns how long a wait may take.
+fn timeout(uri: &Uri) -> Duration {
+    let mut query = uri.query().unwrap_or_default().split('&');
+    let given = query.find_map(|it| it.strip_prefix("timeout=")?.parse().ok());
+    Duration::from_secs(given.unwrap_or(WAIT_TIMEOUT))
+}
+
+/// Returns the target of a wait that goes on for this long.
+fn with_timeout(uri: &Uri, timeout: Duration) -> Uri {
+    let query = uri.query().unwrap_or_default().split('&');
+    let mut query: Vec<&str> = query.filter(|it| !it.starts_with("timeout=")).collect();
+    let timeout = format!("timeout={}", timeout.as_secs());
+    query.push(&timeout);
+    let target = format!("{}?{}", uri.path(), query.join("&"));
+    target.parse().unwrap_or_else(|_| uri.clone())
+}
+
+fn target(uri: &Uri) -> String {
+    let target = uri.path_and_query().map(ToString::to_string);
+    target.unwrap_or_default()
 }
 
 fn rebuilt(parts: &Parts, body: &Bytes) -> Request {
@@ -133,11 +201,7 @@ async fn request_head(cluster: &Cluster, parts: &Parts) -> Result<CallRequest, A
     Ok(CallRequest {
         id: String::new(),
         method: parts.method.to_string(),
-        uri: parts
-            .uri
-            .path_and_query()
-            .map(ToString::to_string)
-            .unwrap_or_default(),
+        uri: target(&parts.uri),
         headers: wire::to_pairs(&parts.headers),
         dashboard: caller.is_dashboard(),
         // Only this machine can inspect the process.
@@ -209,7 +273,19 @@ async fn reach(cluster: &Cluster, position: Seq) -> Result<(), ApiError> {
 mod tests {
     use serde_json::json;
 
-    use super::described_as;
+    use std::time::Duration;
+
+    use super::{described_as, timeout, with_timeout};
+
+    #[test]
+    fn a_wait_that_moves_to_another_hub_goes_on_for_the_rest_of_its_time() {
+        let wait = "/wait?inbox=w&timeout=60&as=x".parse().unwrap();
+        let rest = with_timeout(&wait, Duration::from_millis(12_500));
+        assert_eq!(rest, "/wait?inbox=w&as=x&timeout=12");
+        assert_eq!(timeout(&rest), Duration::from_secs(12));
+        let endless = format!("/wait?timeout={}", u64::MAX).parse().unwrap();
+        assert_eq!(with_timeout(&endless, timeout(&endless)), endless);
+    }
 
     #[test]
     fn the_position_is_that_of_the_answer_and_the_rest_that_of_this_hub() {

@@ -64,7 +64,7 @@ pub struct Joined {
 pub(super) struct Membership {
     cluster: String,
     pub(super) epoch: Epoch,
-    secret: String,
+    pub(super) secret: String,
 }
 
 impl Membership {
@@ -210,13 +210,14 @@ async fn try_begin(connection: &ClusterConnection) -> anyhow::Result<Membership>
         }
         found => found?,
     };
-    enlist(connection, epoch).await
+    enlist(connection, epoch, random_secret()?).await
 }
 
-/// Makes the keys and the secret of a cluster whose stream exists, if they are missing.
+/// Makes the keys of a cluster whose stream exists, and stores `secret`, if they are missing.
 pub(super) async fn enlist(
     connection: &ClusterConnection,
     epoch: Epoch,
+    secret: String,
 ) -> anyhow::Result<Membership> {
     let ClusterConnection {
         client,
@@ -231,7 +232,7 @@ pub(super) async fn enlist(
     );
     let replicas = settings.replicas.get() as usize;
     let keys = lease::keys(context, &settings.name, replicas).await?;
-    let secret = secret(&keys).await?;
+    let secret = stored_secret(&keys, secret).await?;
     Ok(Membership {
         cluster: settings.name.clone(),
         epoch,
@@ -239,12 +240,16 @@ pub(super) async fn enlist(
     })
 }
 
-/// Returns the secret of the cluster; the first hub makes it.
-async fn secret(keys: &kv::Store) -> anyhow::Result<String> {
+/// Returns a new secret of a cluster.
+pub(super) fn random_secret() -> anyhow::Result<String> {
+    Ok(random_hex()? + &random_hex()?)
+}
+
+/// Returns the secret of the cluster; that is `new` if it has none yet.
+async fn stored_secret(keys: &kv::Store, new: String) -> anyhow::Result<String> {
     if let Some(found) = keys.get(SECRET).await? {
         return Ok(String::from_utf8(found.to_vec())?);
     }
-    let new = random_hex()? + &random_hex()?;
     match keys.create(SECRET, Bytes::from(new.clone())).await {
         Ok(_) => Ok(new),
         Err(error) if error.kind() == kv::CreateErrorKind::AlreadyExists => {

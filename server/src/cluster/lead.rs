@@ -1,9 +1,10 @@
 //! The change between standby and active.
 //!
-//! A standby watches the lease and takes it after it has not changed for some polls, or at once if it was given up. Then it follows the log to the end
-//! that the stream's leader knows, and appends a `Led` record there. From that record on the appends of every other hub
-//! fail, even if that hub believes to be active.
+//! A standby watches the lease and takes it after it has not changed for some seconds, or at once if it was given up. Then
+//! it follows the log to the end that the stream's leader knows, and appends a `Led` record there. From that record on the
+//! appends of every other hub fail, even if that hub believes to be active.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure};
@@ -12,8 +13,7 @@ use hub_protocol::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::lease::{self, Leadership, Written};
-use super::{Cluster, Role, handover};
-use crate::core::command::Command;
+use super::{Cluster, Role, follower, handover};
 use crate::core::time::boot_millis;
 use crate::log::journal::Journal as _;
 
@@ -23,14 +23,14 @@ const PERIOD: Duration = Duration::from_secs(2);
 const FRESH_MS: i64 = 6_000;
 /// How long after the begin of its last renewal a hub is sure that no other one is active.
 const SURE_MS: i64 = 6_000;
-/// After this many polls without a change, the active hub counts as gone.
-const UNCHANGED: u32 = 4;
+/// A lease that has not changed for this long is lost: its holder was sure for less, and stood by then.
+const LOST_MS: i64 = 7_500;
 /// A standby that lags by more messages follows before it may lead.
 const MAX_LAG: u64 = 1_000;
-/// How long a new active hub may take to follow the rest of the log.
-const CATCH_UP: Duration = Duration::from_secs(5);
 /// A NATS server that did not answer for this long is cut off from the others: they elect a leader within 10 s.
 const CUT_OFF: Duration = Duration::from_secs(10);
+/// How long a hub that stops may take to give its lease up.
+const FAREWELL: Duration = Duration::from_secs(3);
 /// A smaller difference of two machines' clocks is not recorded.
 const SKEW_MS: i64 = 60_000;
 
@@ -40,12 +40,12 @@ struct Leader {
     keys: Option<Store>,
     /// The revision that this hub wrote last as the active one.
     held: u64,
-    /// The revision that it read last as a standby, and how often.
-    seen: (u64, u32),
-    /// When it read it last, by [`boot_millis`].
-    polled: i64,
-    /// The difference between this machine's clock and that of the active hub, at the last change of the lease.
-    skew_ms: i64,
+    /// The revision that it read last as a standby, and since when it has known it without a gap.
+    seen: (u64, i64),
+    /// When it read it last, if it has read it since the last error.
+    polled: Option<i64>,
+    /// The lead of this machine's clock over that of another node, at the last change of the lease.
+    skew: Option<(String, i64)>,
 }
 
 /// Watches, takes and renews the lease until `shutdown`, and then gives it up.
@@ -54,14 +54,14 @@ pub(super) async fn run(cluster: &Cluster, shutdown: &CancellationToken) {
     let mut answered = Instant::now();
     loop {
         let round = async {
-            if cluster.is_active() {
+            if cluster.has_term() {
                 leader.renew(cluster).await
             } else {
                 leader.watch(cluster).await
             }
         };
         if let Some(Err(error)) = shutdown.run_until_cancelled(round).await {
-            leader.seen.1 = 0;
+            leader.polled = None;
             tracing::debug!(%error, "the lease");
             if answered.elapsed() >= CUT_OFF {
                 answered = Instant::now();
@@ -69,6 +69,7 @@ pub(super) async fn run(cluster: &Cluster, shutdown: &CancellationToken) {
             }
         } else {
             answered = Instant::now();
+            cluster.0.answered.store(boot_millis(), Ordering::Relaxed);
         }
         tokio::select! {
             () = tokio::time::sleep(PERIOD) => {}
@@ -76,6 +77,8 @@ pub(super) async fn run(cluster: &Cluster, shutdown: &CancellationToken) {
             () = shutdown.cancelled() => break,
         }
     }
+    // Otherwise the writer waits for an append that NATS does not answer.
+    cluster.0.journal.shared().stop();
     leader.resign(cluster).await;
 }
 
@@ -88,10 +91,7 @@ impl Leader {
         let replicas = settings.replicas.get() as usize;
         let keys = lease::keys(&cluster.0.context, &settings.name, replicas).await?;
         if !lease::claim_name(cluster, &keys).await? {
-            let node = &cluster.0.node;
-            cluster.fail(&format!(
-                "another machine is '{node}' in this cluster: set cluster.node"
-            ));
+            cluster.refuse_name("machine");
         }
         Ok(self.keys.insert(keys).clone())
     }
@@ -100,19 +100,33 @@ impl Leader {
     async fn watch(&mut self, cluster: &Cluster) -> anyhow::Result<()> {
         let keys = self.keys(cluster).await?;
         let (revision, lease) = lease::read(&keys).await?;
-        let silence = boot_millis() - std::mem::replace(&mut self.polled, boot_millis());
-        if revision == self.seen.0 {
-            self.seen.1 += 1;
-        } else {
-            self.seen = (revision, 1);
-            let fresh = silence < FRESH_MS;
-            let skew_ms = Timestamp::now().as_millis() - lease.at.as_millis();
-            self.skew_ms = if fresh { skew_ms } else { 0 };
+        let now = boot_millis();
+        let fresh = (self.polled.replace(now)).is_some_and(|polled| now - polled < FRESH_MS);
+        let changed = revision != self.seen.0;
+        if changed || !fresh {
+            self.seen = (revision, now);
         }
-        if lease.is_free_for(&cluster.0.node) || self.seen.1 > UNCHANGED {
+        if changed && fresh {
+            let skew_ms = Timestamp::now().as_millis() - lease.at.as_millis();
+            self.skew = Some((lease.writer().to_owned(), skew_ms));
+        }
+        let is_free = lease.is_free_for(&cluster.0.node) && cluster.0.nodes.is_introduced();
+        if is_free || now - self.seen.1 > LOST_MS {
             self.campaign(cluster, &keys, (revision, lease)).await?;
         }
         Ok(())
+    }
+
+    /// Returns by how much pending deadlines move, because they are by the clock of the hub before.
+    fn clock_moved(&self, cluster: &Cluster, previous: &Leadership) -> Option<i64> {
+        let (of, skew_ms) = self.skew.as_ref()?;
+        let is_other = of == previous.writer() && *of != cluster.0.node;
+        let moved = Some(*skew_ms).filter(|it| is_other && it.abs() > SKEW_MS)?;
+        tracing::warn!(
+            moved,
+            "the clocks of this machine and the last active hub's differ"
+        );
+        Some(moved)
     }
 
     /// Tries to become the active hub.
@@ -132,30 +146,16 @@ impl Leader {
             Written::Conflict => return Ok(()),
         }
         inner.journal.confirm(began + SURE_MS);
-        let led = lead(cluster, &previous).await;
+        let moved = self.clock_moved(cluster, &previous);
+        let led = lead(cluster, &previous, moved).await;
         match led {
             Ok(term) => {
                 inner.role.send_replace(Role::Active { term });
                 tracing::info!(term, "this hub is active");
-                self.adjust_clock(cluster, &previous).await;
             }
             Err(_) => self.release(cluster, keys, "").await?,
         }
         led.map(drop)
-    }
-
-    /// Moves pending deadlines if the clock of this machine differs from that of the hub before.
-    async fn adjust_clock(&self, cluster: &Cluster, previous: &Leadership) {
-        let same = previous.node.is_empty() || previous.node == cluster.0.node;
-        if same || self.skew_ms.abs() <= SKEW_MS {
-            return;
-        }
-        let delta_ms = self.skew_ms;
-        tracing::warn!(
-            delta_ms,
-            "the clocks of this machine and the last active hub's differ"
-        );
-        let _ = cluster.0.hub.submit(Command::ClockMoved { delta_ms }).await;
     }
 
     /// One round of the active hub.
@@ -198,18 +198,26 @@ impl Leader {
             head: cluster.0.journal.head(),
             at: Timestamp::now(),
             heir: heir.to_owned(),
+            from: cluster.0.node.clone(),
             ..Leadership::default()
         };
-        lease::write(keys, &free, self.held).await?;
+        if let Written::Conflict = lease::write(keys, &free, self.held).await? {
+            // A renewal that was cut short may have been stored.
+            let (revision, found) = lease::read(keys).await?;
+            if found.run == cluster.0.run {
+                lease::write(keys, &free, revision).await?;
+            }
+        }
         Ok(())
     }
 
     /// Hands over at a clean stop, and tells the other hubs that this one leaves.
     async fn resign(&mut self, cluster: &Cluster) {
-        if cluster.is_active()
-            && let Err(error) = self.step_down(cluster, "").await
-        {
-            tracing::warn!(%error, "the lease could not be given up: another hub takes over in 10 s");
+        if cluster.has_term() {
+            let stepped_down = tokio::time::timeout(FAREWELL, self.step_down(cluster, "")).await;
+            if let Err(error) = stepped_down.map_err(Into::into).flatten() {
+                tracing::warn!(%error, "the lease could not be given up: another hub takes over in 10 s");
+            }
         }
         super::nodes::beat_once(cluster, super::nodes::LEAVING).await;
         // Without a server this would never end.
@@ -218,14 +226,14 @@ impl Leader {
 }
 
 /// Follows the log to its end and appends the `Led` record; returns its number.
-async fn lead(cluster: &Cluster, previous: &Leadership) -> anyhow::Result<u64> {
+async fn lead(
+    cluster: &Cluster,
+    previous: &Leadership,
+    clock_moved_ms: Option<i64>,
+) -> anyhow::Result<u64> {
     let inner = &*cluster.0;
-    let last = inner.journal.shared().last().await?;
-    inner.missed.notify_one();
-    let mut position = inner.journal.position();
-    let reached = position.wait_for(|it| it.is_some_and(|it| it >= last));
-    tokio::time::timeout(CATCH_UP, reached).await??;
-    let (position, head) = (*position.borrow(), inner.journal.head());
+    let last = follower::reach_end(cluster).await?;
+    let (position, head) = (*inner.journal.position().borrow(), inner.journal.head());
     if position > Some(last) || head < previous.head {
         let head = head.max(previous.head);
         let reason = format!(
@@ -234,7 +242,7 @@ async fn lead(cluster: &Cluster, previous: &Leadership) -> anyhow::Result<u64> {
         cluster.fail(&reason);
         bail!(reason);
     }
-    let term = inner.hub.lead(&inner.node).await?;
+    let term = inner.hub.lead(&inner.node, clock_moved_ms).await?;
     ensure!(inner.journal.leads(), "another hub was faster");
     Ok(term)
 }

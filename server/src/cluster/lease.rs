@@ -31,9 +31,21 @@ pub(super) struct Leadership {
     /// The node that the last holder gave it to, before all others; empty for none.
     #[serde(default)]
     pub(super) heir: String,
+    /// The node that gave it up; empty while a hub holds it.
+    #[serde(default)]
+    pub(super) from: String,
 }
 
 impl Leadership {
+    /// The node by whose clock it was written: the one that holds it, or that gave it up.
+    pub(super) fn writer(&self) -> &str {
+        if self.node.is_empty() {
+            &self.from
+        } else {
+            &self.node
+        }
+    }
+
     /// Whether `node` may take it at once.
     pub(super) fn is_free_for(&self, node: &str) -> bool {
         self.node == node || self.node.is_empty() && (self.heir.is_empty() || self.heir == node)

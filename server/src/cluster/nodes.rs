@@ -1,6 +1,8 @@
-//! The beats of the hubs: each reports every two seconds what it is, how far its log goes, and which calls it has open.
+//! The beats of the hubs: each reports every two seconds what it is, how far its log goes, and which calls it has open. By
+//! their beats two hubs of one name notice each other, and the one that began later gives way.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,6 +18,10 @@ use crate::log::journal::Journal as _;
 const PERIOD: Duration = Duration::from_secs(2);
 /// After this silence, a hub counts as gone.
 pub(super) const SILENCE: Duration = Duration::from_secs(8);
+/// How long a hub of the same name may take to answer the first beat of this one.
+const ANSWER: Duration = Duration::from_millis(300);
+/// The role in the beats of the active hub.
+pub(super) const ACTIVE: &str = "active";
 /// The role in the last beat of a hub that stops.
 pub(super) const LEAVING: &str = "leaving";
 /// A hub that is further behind does not take over. Its last beat may be two seconds old.
@@ -27,6 +33,11 @@ const FORGET: Duration = Duration::from_secs(24 * 3600);
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Beat {
     role: String,
+    /// The process, and for how many milliseconds it has run.
+    #[serde(default)]
+    run: String,
+    #[serde(default)]
+    age_ms: u64,
     head: Seq,
     version: String,
     at: Timestamp,
@@ -44,13 +55,52 @@ pub(super) struct Beat {
     fault: Option<String>,
 }
 
-/// The last beat of each other hub, and when it arrived.
-#[derive(Default)]
-pub(super) struct Nodes(Mutex<BTreeMap<String, (Beat, Instant)>>);
+/// The other hubs.
+pub(super) struct Nodes {
+    /// The last beat of each, and when it arrived.
+    beats: Mutex<BTreeMap<String, (Beat, Instant)>>,
+    began: Instant,
+    /// Whether a hub of the same name would have answered by now.
+    introduced: AtomicBool,
+}
+
+impl Default for Nodes {
+    fn default() -> Self {
+        Self {
+            beats: Mutex::default(),
+            began: Instant::now(),
+            introduced: AtomicBool::new(false),
+        }
+    }
+}
 
 impl Nodes {
     fn table(&self) -> MutexGuard<'_, BTreeMap<String, (Beat, Instant)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.beats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For how long this hub has run, in milliseconds.
+    fn age_ms(&self) -> u64 {
+        let age = self.began.elapsed().as_millis();
+        age.try_into().unwrap_or(u64::MAX)
+    }
+
+    /// Whether a hub of the same name would have answered by now. Before, this one does not take its place.
+    pub(super) fn is_introduced(&self) -> bool {
+        self.introduced.load(Ordering::Relaxed)
+    }
+
+    /// Whether a hub was not heard for so long that it does not answer.
+    pub(super) fn is_gone(&self, node: &str) -> bool {
+        let heard = self.table().get(node).map(|(_, heard)| *heard);
+        heard.unwrap_or(self.began).elapsed() > SILENCE
+    }
+
+    /// Whether a hub lives, and says that it is active.
+    pub(super) fn is_active(&self, node: &str) -> bool {
+        let table = self.table();
+        let beat = table.get(node);
+        beat.is_some_and(|(beat, heard)| beat.role == ACTIVE && heard.elapsed() < SILENCE)
     }
 
     /// Returns the other hubs, by name.
@@ -180,9 +230,14 @@ pub(super) async fn beat(cluster: &Cluster) {
 /// Sends one beat.
 pub(super) async fn beat_once(cluster: &Cluster, role: &str) {
     let inner = &*cluster.0;
+    if inner.namesake.load(Ordering::Relaxed) {
+        return;
+    }
     inner.held.drop_unwanted(&inner.nodes);
     let beat = Beat {
         role: role.into(),
+        run: inner.run.clone(),
+        age_ms: inner.nodes.age_ms(),
         head: inner.journal.head(),
         version: env!("CARGO_PKG_VERSION").into(),
         at: Timestamp::now(),
@@ -196,6 +251,28 @@ pub(super) async fn beat_once(cluster: &Cluster, role: &str) {
     let beat = serde_json::to_vec(&beat).unwrap_or_default();
     if let Err(error) = inner.client.publish(subject, beat.into()).await {
         tracing::debug!(%error, "a beat was not sent");
+    }
+}
+
+/// Takes a beat under the name of this hub: its own, or that of another process.
+async fn hear_own_name(cluster: &Cluster, beat: &Beat) {
+    let inner = &*cluster.0;
+    if beat.run == inner.run {
+        if !inner.nodes.is_introduced() {
+            let own = cluster.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(ANSWER).await;
+                own.0.nodes.introduced.store(true, Ordering::Relaxed);
+                own.0.hurry.notify_one();
+            });
+        }
+    } else if beat.role != LEAVING && !beat.run.is_empty() {
+        if (beat.age_ms, &beat.run) > (inner.nodes.age_ms(), &inner.run) {
+            cluster.refuse_name("hub");
+        } else {
+            // The other one learns by this that it came later.
+            beat_once(cluster, cluster.role_name()).await;
+        }
     }
 }
 
@@ -215,13 +292,14 @@ pub(super) async fn listen(cluster: &Cluster) {
                 continue;
             };
             if node == inner.node {
+                hear_own_name(cluster, &beat).await;
                 continue;
             }
             let leaves = beat.role == LEAVING;
-            let leads = beat.role == "active";
+            let leads = beat.role == ACTIVE;
             let presence = beat.presence;
             let before = inner.nodes.note(node.into(), beat);
-            let stepped_down = !leads && before.as_ref().is_some_and(|it| it.role == "active");
+            let stepped_down = !leads && before.as_ref().is_some_and(|it| it.role == ACTIVE);
             if leaves || stepped_down {
                 inner.hurry.notify_one();
             }

@@ -63,6 +63,9 @@ pub(super) struct ResponseHead {
     /// Whether the call was not signed with the key by which the active hub knows its sender.
     #[serde(default)]
     pub(super) unsigned: bool,
+    /// Whether the hub is not the active one any more, so that it neither did nor refused what was asked.
+    #[serde(default)]
+    pub(super) passive: bool,
 }
 
 /// Headers of one connection, and the credentials for one hub.

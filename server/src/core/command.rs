@@ -194,6 +194,8 @@ pub enum Command {
     Lead {
         /// The node name of this hub.
         node: String,
+        /// The lead of this machine's clock over that of the hub before in milliseconds, if pending deadlines move by it.
+        clock_moved_ms: Option<i64>,
     },
 }
 

@@ -1,4 +1,5 @@
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
 use hub_protocol::{Epoch, ProjectName, SessionInfo, Timestamp};
@@ -6,6 +7,7 @@ use hub_protocol::{Epoch, ProjectName, SessionInfo, Timestamp};
 use super::*;
 use crate::core::answer::AnswerKind;
 use crate::core::command::{AgentEvent, HeldHook, Hook};
+use crate::core::record::kinds;
 use crate::core::sync::lock;
 use crate::log::journal::Health;
 use crate::log::journal::memory::MemoryJournal;
@@ -80,7 +82,7 @@ fn a_query_reads_what_is_durable_and_does_not_wait_for_a_commit() {
     let permits = Mutex::new(permits);
     let hub = hub(Arc::new(TestJournal {
         inner: memory(),
-        health: Health::Sound,
+        health: Box::new(|| Health::Sound),
         before_append: Box::new(move || {
             began.send(()).unwrap();
             lock(&permits).recv().unwrap();
@@ -99,5 +101,45 @@ fn a_query_reads_what_is_durable_and_does_not_wait_for_a_commit() {
     permit.send(()).unwrap();
     assert!(registered.join().unwrap().is_ok());
     assert_eq!(sessions(), 1);
+    hub.stop();
+}
+
+#[test]
+fn a_hub_that_ceased_to_be_the_active_one_refuses_nothing() {
+    let looks = AtomicUsize::new(0);
+    let hub = hub(Arc::new(TestJournal {
+        inner: memory(),
+        // It is active when the command is decided, and not any more before the answer.
+        health: Box::new(move || match looks.fetch_add(1, Ordering::Relaxed) {
+            0 => Health::Sound,
+            _ => Health::Standby,
+        }),
+        before_append: Box::new(|| ()),
+    }));
+    let withdrawn = hub.submit_blocking(Command::Withdraw { ids: vec![7] });
+    assert!(matches!(withdrawn, Err(Rejected::NoActiveHub)));
+    hub.stop();
+}
+
+#[tokio::test]
+async fn a_term_begins_and_the_clock_moves_in_one_commit() {
+    let (journal, commits) = (memory(), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&commits);
+    let hub = hub(Arc::new(TestJournal {
+        inner: Arc::clone(&journal),
+        health: Box::new(|| Health::Sound),
+        before_append: Box::new(move || {
+            count.fetch_add(1, Ordering::Relaxed);
+        }),
+    }));
+    assert_eq!(hub.lead("b", Some(86_400_000)).await.unwrap(), 1);
+    let found: Vec<u8> = journal
+        .read(1, 10_000)
+        .unwrap()
+        .iter()
+        .map(|it| it.kind)
+        .collect();
+    assert_eq!(found, [kinds::LED, kinds::CLOCK_MOVED]);
+    assert_eq!(commits.load(Ordering::Relaxed), 1);
     hub.stop();
 }

@@ -270,6 +270,10 @@ impl Writer {
     /// Wakes the waiters that a durable command concerns, and answers the command, which it returns.
     fn conclude(&mut self, command: Decided, events: &[Arc<Event>], now: Now) -> Command {
         let mut verdict = command.verdict;
+        // It rests on what the fold knew, and no commit proves that the fold knew the end of the log.
+        if command.events.is_empty() && self.stands_by() {
+            verdict = Err(Rejected::NoActiveHub);
+        }
         if let Ok(done) = &mut verdict {
             let records = events[command.events]
                 .iter()

@@ -133,6 +133,74 @@ fn own_key(connection: &ClusterConnection, report: &mut Report<impl Write>) -> a
     Ok(report.problem("cluster.nodes does not have the key of this hub", &todo)?)
 }
 
+/// The subjects whose permissions are tried.
+struct Subjects {
+    /// What a hub publishes to.
+    needed: Vec<String>,
+    /// What it subscribes to.
+    heard: Vec<String>,
+    /// What it must not publish to.
+    forbidden: Vec<String>,
+}
+
+impl Subjects {
+    /// The subjects of the hub `node`.
+    fn of(settings: &ClusterSettings, node: &str) -> Self {
+        let hub = format!("hub.{}", settings.name);
+        let keys = format!("$KV.hub_{}", settings.name);
+        let name = &settings.name;
+        let base = format!("OBJ_hub_{name}");
+        let mut needed = vec![
+            format!("{hub}.beat.{node}"),
+            format!("{hub}.call.0.{node}"),
+            format!("{keys}.node.{node}"),
+            format!("$JS.API.STREAM.INFO.HUB_{name}"),
+            format!("$JS.API.STREAM.INFO.KV_hub_{name}"),
+            format!("$JS.API.STREAM.INFO.{base}"),
+            format!("$JS.API.STREAM.MSG.GET.HUB_{name}"),
+            format!("$JS.API.STREAM.MSG.GET.KV_hub_{name}"),
+            format!("$JS.API.DIRECT.GET.HUB_{name}"),
+            format!("$JS.API.DIRECT.GET.KV_hub_{name}.{keys}.secret"),
+            format!("$JS.API.CONSUMER.CREATE.{base}"),
+            format!("$JS.API.CONSUMER.CREATE.{base}.{OTHER}"),
+            format!("$JS.FC.{base}.{OTHER}"),
+        ];
+        let leading = [
+            format!("{hub}.log.{node}"),
+            format!("{keys}.active"),
+            format!("_INBOX.hub.{OTHER}.check"),
+            format!("$O.hub_{name}.C.{OTHER}"),
+            format!("$JS.API.STREAM.PURGE.HUB_{name}"),
+            format!("$JS.API.STREAM.PURGE.{base}"),
+        ];
+        let mut heard = vec![
+            format!("{hub}.live.*"),
+            format!("{hub}.beat.*"),
+            format!("_INBOX.hub.{node}.>"),
+        ];
+        let calls = format!("{hub}.call.0.*");
+        let mut forbidden = vec![
+            format!("{hub}.live.{node}"),
+            format!("{hub}.log.{OTHER}"),
+            format!("{hub}.beat.{OTHER}"),
+            format!("{hub}.call.0.{OTHER}"),
+            format!("{keys}.secret"),
+            format!("{keys}.node.{OTHER}"),
+        ];
+        if settings.lead {
+            needed.extend(leading);
+            heard.push(calls);
+        } else {
+            forbidden.extend(leading);
+        }
+        Self {
+            needed,
+            heard,
+            forbidden,
+        }
+    }
+}
+
 /// Tries what a hub needs and what it must not be able to do. Nothing that is tried has an effect.
 async fn permissions(
     settings: &ClusterSettings,
@@ -147,36 +215,19 @@ async fn permissions(
         }
     };
     let client = connection::connect(settings, node, on_event).await?;
-    let hub = format!("hub.{}", settings.name);
-    let keys = format!("$KV.hub_{}", settings.name);
-    let mut needed = vec![
-        format!("{hub}.beat.{node}"),
-        format!("{hub}.call.0.{node}"),
-        format!("{keys}.node.{node}"),
-    ];
-    let leading = [
-        format!("{hub}.log.{node}"),
-        format!("{keys}.active"),
-        format!("_INBOX.hub.{OTHER}.check"),
-    ];
-    let mut forbidden = vec![
-        format!("{hub}.live.{node}"),
-        format!("{hub}.log.{OTHER}"),
-        format!("{hub}.beat.{OTHER}"),
-        format!("{hub}.call.0.{OTHER}"),
-        format!("{keys}.secret"),
-        format!("{keys}.node.{OTHER}"),
-    ];
-    if settings.lead {
-        needed.extend(leading);
-    } else {
-        forbidden.extend(leading);
-    }
+    let Subjects {
+        needed,
+        heard,
+        forbidden,
+    } = Subjects::of(settings, node);
     for subject in needed.iter().chain(&forbidden) {
         probe(&client, subject).await?;
     }
     let spied = format!("_INBOX.hub.{OTHER}.>");
-    let _subscription = client.subscribe(spied.clone()).await?;
+    let mut subscriptions = Vec::new();
+    for subject in heard.iter().chain([&spied]) {
+        subscriptions.push(client.subscribe(subject.clone()).await?);
+    }
     client.flush().await?;
     tokio::time::sleep(REFUSAL).await;
     let refused = sync::lock(&refused).clone();
@@ -185,18 +236,23 @@ async fn permissions(
             .iter()
             .any(|it| it.contains(&format!("\"{subject}\"")))
     };
-    let missing: Vec<&String> = needed.iter().filter(|it| is_refused(it)).collect();
+    let publishing = needed.iter().map(|it| ("publish", it));
+    let subscribing = heard.iter().map(|it| ("subscribe", it));
+    let missing: Vec<_> = publishing
+        .chain(subscribing)
+        .filter(|(_, it)| is_refused(it))
+        .collect();
     let open: Vec<&String> = forbidden
         .iter()
         .chain([&spied])
         .filter(|it| !is_refused(it))
         .collect();
     if missing.is_empty() {
-        report.fine("this hub may publish what it needs")?;
+        report.fine("this hub may use what it needs")?;
     }
-    for subject in missing {
+    for (verb, subject) in missing {
         report.problem(
-            &format!("this hub may not publish to {subject}"),
+            &format!("this hub may not {verb} to {subject}"),
             PERMISSIONS,
         )?;
     }
@@ -210,11 +266,13 @@ async fn permissions(
     Ok(())
 }
 
-/// Publishes a message that the stream refuses and the hubs ignore.
+/// Publishes a message that the stream refuses and that the hubs and the API of NATS ignore.
 async fn probe(client: &Client, subject: &str) -> anyhow::Result<()> {
     let mut headers = HeaderMap::new();
     headers.insert(NATS_EXPECTED_LAST_SEQUENCE, NEVER.to_string());
-    let sent = client.publish_with_headers(subject.to_owned(), headers, "check".into());
+    // No stream has this subject, so a request to drop its messages drops none.
+    let request = format!(r#"{{"filter":"{OTHER}"}}"#);
+    let sent = client.publish_with_headers(subject.to_owned(), headers, request.into());
     Ok(sent.await?)
 }
 

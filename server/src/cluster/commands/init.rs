@@ -33,7 +33,7 @@ pub(super) async fn init(config: &Config, admin: Admin) -> anyhow::Result<()> {
         connection.base().open().await?;
         (epoch, 0)
     };
-    join::enlist(&connection, epoch)
+    join::enlist(&connection, epoch, join::random_secret()?)
         .await?
         .save(&config.state_dir)?;
     println!("the cluster '{name}' has the log {epoch}; {appended} records were moved");

@@ -33,7 +33,8 @@ pub(super) async fn restore(config: &Config, admin: Admin, choices: Choices) -> 
     );
     prepare(&connection, membership.epoch, choices.anew).await?;
     let appended = upload(&connection, config, &journal).await?;
-    join::enlist(&connection, membership.epoch)
+    // With the secret of before, so that the leases that readers have stay valid.
+    join::enlist(&connection, membership.epoch, membership.secret)
         .await?
         .save(&config.state_dir)?;
     let free = Leadership {

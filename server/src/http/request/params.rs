@@ -14,6 +14,9 @@ use crate::core::filter::Filter;
 use crate::http::error::{ApiError, Code};
 use crate::log::Log;
 
+/// The timeout of a wait that names none, in seconds: shorter than the ten minutes after which agents' tools end a command.
+pub(crate) const WAIT_TIMEOUT: u64 = 570;
+
 /// A query string. An unknown parameter is an error, so that a typing mistake is reported.
 pub(crate) struct Params<T>(pub(crate) T);
 

@@ -20,8 +20,6 @@ use crate::log::Log;
 use crate::waiters::lease_token::Claim;
 use crate::waiters::{Barrier, Batch, HeldBack, MAX_BYTES, MAX_TEXT_BYTES, Outcome, WaitSpec};
 
-/// Default timeout in seconds: shorter than the ten minutes after which agents' tools end a command.
-const DEFAULT_TIMEOUT: u64 = 570;
 /// Longest timeout, in seconds.
 const MAX_TIMEOUT: u64 = 24 * 3600;
 const MAX_SETTLE_MS: u64 = 5000;
@@ -174,7 +172,7 @@ fn demand_session(hub: &Hub, spec: &WaitSpec, way: Way) -> Result<(), ApiError> 
 
 fn spec(params: WaitParams, log: &Log) -> Result<WaitSpec, ApiError> {
     let inboxes = params.inbox.unwrap_or_default();
-    let timeout = params.timeout.unwrap_or(DEFAULT_TIMEOUT);
+    let timeout = params.timeout.unwrap_or(params::WAIT_TIMEOUT);
     let all = params.all.unwrap_or_default();
     let any = params.any.unwrap_or_default();
     let lists = [&inboxes, &all, &any];

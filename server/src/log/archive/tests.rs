@@ -265,7 +265,7 @@ fn on_a_full_disk_no_snapshot_is_saved() {
         hub.append(&vec![notified(NOW); 3]);
         let journal = Arc::new(TestJournal {
             inner: hub.journal.clone(),
-            health,
+            health: Box::new(move || health.clone()),
             before_append: Box::new(|| ()),
         });
         hub.worker.view = view(journal, hub.dir.path());

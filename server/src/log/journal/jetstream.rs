@@ -45,7 +45,7 @@ pub struct JetStreamJournal {
     position: watch::Sender<Option<u64>>,
     /// The hub that appended the last commit of the copy; `None` until it is known.
     publisher: Mutex<Option<String>>,
-    /// Whether this hub is the active one, as far as it knows.
+    /// Whether this hub has become the active one, and has not noticed that it is not any more.
     leads: AtomicBool,
     /// Until when no other hub can be active, by [`boot_millis`].
     sure_until: AtomicI64,
@@ -109,7 +109,7 @@ impl JetStreamJournal {
         self.sure_until.store(until, Ordering::Release);
     }
 
-    /// Whether this hub is the active one, as far as it knows.
+    /// Whether this hub has become the active one, and has not noticed that it is not any more.
     pub fn leads(&self) -> bool {
         self.leads.load(Ordering::Acquire)
     }
@@ -130,8 +130,9 @@ impl JetStreamJournal {
         self.copy.health() == Health::Full
     }
 
-    fn stands_by(&self) -> bool {
-        !self.leads() || boot_millis() >= self.sure_until.load(Ordering::Acquire)
+    /// Whether no other hub can be active: this one leads, and the time of its lease is not over.
+    pub fn is_active(&self) -> bool {
+        self.leads() && boot_millis() < self.sure_until.load(Ordering::Acquire)
     }
 }
 
@@ -153,7 +154,7 @@ impl Journal for JetStreamJournal {
             return Ok(());
         }
         let position = *self.position.borrow();
-        let Some(position) = position.filter(|_| !self.stands_by()) else {
+        let Some(position) = position.filter(|_| self.is_active()) else {
             return Err(JournalError::Deposed);
         };
         // Before the message is sent, so that the copy is not full afterwards.
@@ -238,7 +239,7 @@ impl Journal for JetStreamJournal {
             return Health::Corrupt { at, reason };
         }
         match self.copy.health() {
-            Health::Sound | Health::Full if self.stands_by() => Health::Standby,
+            Health::Sound | Health::Full if !self.is_active() => Health::Standby,
             health => health,
         }
     }

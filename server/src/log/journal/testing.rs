@@ -43,10 +43,10 @@ pub(crate) fn seen(id: Seq, seen: bool, at: Timestamp) -> Record {
     })
 }
 
-/// A journal in memory with a fixed health, and an action before each commit.
+/// A journal in memory with a health of its own, and an action before each commit.
 pub(crate) struct TestJournal {
     pub(crate) inner: Arc<MemoryJournal>,
-    pub(crate) health: Health,
+    pub(crate) health: Box<dyn Fn() -> Health + Send + Sync>,
     pub(crate) before_append: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -81,7 +81,7 @@ impl Journal for TestJournal {
     }
 
     fn health(&self) -> Health {
-        self.health.clone()
+        (self.health)()
     }
 
     fn close(&self) -> Result<(), JournalError> {

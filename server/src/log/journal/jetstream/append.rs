@@ -12,6 +12,8 @@ use crate::log::journal::JournalError;
 
 /// How long an append is retried: NATS elects a new leader within 10 s.
 const PATIENCE: Duration = Duration::from_secs(12);
+/// How long it is retried once the hub stops.
+const LAST: Duration = Duration::from_secs(1);
 /// The pause between two attempts.
 const RETRY: Duration = Duration::from_millis(100);
 
@@ -33,6 +35,23 @@ impl SharedLog {
         expected: u64,
         frame: Bytes,
     ) -> Result<(), JournalError> {
+        tokio::select! {
+            settled = self.settle(node, expected, frame) => settled,
+            () = self.last_moment() => Err(JournalError::Unsettled),
+        }
+    }
+
+    /// Ends the appends that have no answer in a moment, because the hub stops.
+    pub fn stop(&self) {
+        self.stopping.cancel();
+    }
+
+    async fn last_moment(&self) {
+        self.stopping.cancelled().await;
+        tokio::time::sleep(LAST).await;
+    }
+
+    async fn settle(&self, node: &str, expected: u64, frame: Bytes) -> Result<(), JournalError> {
         let subject = self.subject(node);
         let id = self.next_message_id();
         let deadline = Instant::now() + PATIENCE;

@@ -12,6 +12,7 @@ use async_nats::jetstream::{ErrorCode, message::StreamMessage};
 use async_nats::{StatusCode, Subscriber};
 use futures_util::StreamExt as _;
 use hub_protocol::{Epoch, Seq};
+use tokio_util::sync::CancellationToken;
 
 use super::{LogEnd, MAX_MESSAGE};
 use crate::log::journal::disk::DiskJournal;
@@ -106,6 +107,7 @@ pub struct SharedLog {
     /// Makes the ids of this process's messages unique.
     run: String,
     sent: AtomicU64,
+    pub(super) stopping: CancellationToken,
 }
 
 impl SharedLog {
@@ -118,6 +120,7 @@ impl SharedLog {
             node: node.into(),
             run: run.into(),
             sent: AtomicU64::new(0),
+            stopping: CancellationToken::new(),
         }
     }
 
