@@ -153,7 +153,7 @@ async fn an_answer_from_the_hub_reaches_every_agent_whose_hook_takes_one() {
                 &reply["permissionDecisionReason"]
             }
             _ => {
-                assert_eq!(reply, json!({ "answer": "sqlite \"x\"" }));
+                assert_eq!(reply, json!({ "answers": ["sqlite \"x\""] }));
                 continue;
             }
         };
