@@ -40,7 +40,7 @@ impl Agent {
     }
 
     /// Reports an event of the session `id`; returns hubctl's answer.
-    fn says(&mut self, id: &str, event: &str, more: Value) -> String {
+    fn says(&mut self, id: &str, event: &str, more: &Value) -> String {
         let mut payload = json!({ "hook_event_name": event, "session_id": id, "sessionId": id });
         let fields = payload.as_object_mut().expect("an object");
         fields.extend(more.as_object().expect("an object").clone());
@@ -55,11 +55,11 @@ impl Agent {
     }
 
     fn starts(&mut self, id: &str, source: &str) {
-        self.says(id, "SessionStart", json!({ "source": source }));
+        self.says(id, "SessionStart", &json!({ "source": source }));
     }
 
     fn ends(&mut self, id: &str, reason: &str) {
-        self.says(id, "SessionEnd", json!({ "reason": reason }));
+        self.says(id, "SessionEnd", &json!({ "reason": reason }));
     }
 
     fn prompts(&mut self, id: &str) -> String {
@@ -68,13 +68,13 @@ impl Agent {
         } else {
             "UserPromptSubmit"
         };
-        self.says(id, event, json!({ "prompt": "go" }))
+        self.says(id, event, &json!({ "prompt": "go" }))
     }
 
     /// A turn from its prompt to its end.
     fn works(&mut self, id: &str) {
         self.prompts(id);
-        self.says(id, "Stop", json!({ "last_assistant_message": "ok" }));
+        self.says(id, "Stop", &json!({ "last_assistant_message": "ok" }));
     }
 
     fn dies(mut self) {
@@ -118,7 +118,7 @@ fn a_process_that_resumes_another_session_leaves_the_one_before() {
         }
         second.starts("old", "resume");
         assert_eq!(alive(&place), ["old"], "{kind}");
-        place.ctl(format!("notify --to {} hello", name));
+        place.ctl(format!("notify --to {name} hello"));
         assert!(second.prompts("old").contains("hello"), "{kind}");
         assert_eq!(errors(&place), [""; 0]);
     }
@@ -156,7 +156,7 @@ fn a_fork_is_a_session_of_its_own_and_its_parent_lives_on() {
         fork.prompts("fork");
         assert_eq!(alive(&place), ["fork", "parent"], "{started_as} {source}");
         place.ctl("notify --to parent 'for the parent'");
-        let told = fork.says("fork", "PostToolUse", json!({ "tool_name": "Bash" }));
+        let told = fork.says("fork", "PostToolUse", &json!({ "tool_name": "Bash" }));
         assert!(!told.contains("for the parent"), "{told}");
         fork.dies();
         until("the fork has ended", || alive(&place) == ["parent"]);
@@ -232,7 +232,7 @@ fn what_is_reported_after_the_end_changes_nothing() {
         agent.works(id);
         agent.ends(id, "prompt_input_exit");
         let before = place.said();
-        agent.says(id, event, more);
+        agent.says(id, event, &more);
         assert_eq!(place.said(), before, "{event}");
         assert_eq!(alive(&place), [""; 0], "{event}");
     }
@@ -252,11 +252,11 @@ fn what_is_reported_while_the_hub_stands_still_counts_in_its_order() {
         agent.prompts("s");
         place.pause(true);
         let done = format!("done {n}");
-        agent.says("s", "Stop", json!({ "last_assistant_message": done }));
+        agent.says("s", "Stop", &json!({ "last_assistant_message": done }));
         agent.says(
             "s",
             "UserPromptSubmit",
-            json!({ "prompt": format!("again {n}") }),
+            &json!({ "prompt": format!("again {n}") }),
         );
         place.pause(false);
         let told = |what: &str| place.said().iter().any(|it| it.ends_with(what));
@@ -271,7 +271,7 @@ fn what_is_reported_while_the_hub_stands_still_counts_in_its_order() {
         agent.says(
             "s",
             "Stop",
-            json!({ "last_assistant_message": "again done" }),
+            &json!({ "last_assistant_message": "again done" }),
         );
     }
 }
