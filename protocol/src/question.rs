@@ -239,11 +239,11 @@ impl AnswerPost {
         }
     }
 
-    /// Its words; `None` if it has neither `answer` nor `answers`, or both.
+    /// Its words; `None` if it has neither `answer` nor `answers`, both, or an empty list.
     pub fn text(&self) -> Option<AnswerText> {
         match (&self.answer, &self.answers) {
             (Some(text), None) => Some(AnswerText::Whole(text.clone())),
-            (None, Some(all)) => Some(AnswerText::Each(all.clone())),
+            (None, Some(all)) if !all.is_empty() => Some(AnswerText::Each(all.clone())),
             _ => None,
         }
     }

@@ -14,7 +14,12 @@ RULES = {
         # A whole number that is written as a float of 16 digits may be read as its neighbour, which has a fraction.
         "invalid type: floating point `[0-9]{16}",
     ],
-    "answerQuestion": ["give answer, or answers with a text for each question of a dialog$"],
+    "answerQuestion": [
+        "give answer, or answers with a text for each question of a dialog$",
+        "this is a single question: give one answer$",
+        "the dialog has [0-9]+ questions",
+        "every answer is empty$",
+    ],
     "directory": [
         r"cwd must be an absolute path, such as \$PWD$",
         "cwd names no directory of the hub's machine; give project instead$",

@@ -30,7 +30,8 @@ impl Agent {
         }
         let call = place.sh("exec \"$0\" -c \"$1\" \"$2\"");
         let call = call.args(&[name.to_str().expect("UTF-8"), REPORT, kind]);
-        let mut process = call.spawn();
+        // Programs that only read Claude Code's settings set no variable of it.
+        let mut process = call.env("CLAUDECODE", "1").spawn();
         let done = process.stdout();
         Self {
             kind,

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Cluster;
 use super::wire::CallId;
+use crate::core::sync;
 use crate::log::journal::Journal as _;
 
 /// The time between two beats.
@@ -60,6 +61,8 @@ pub(super) struct Nodes {
     /// The last beat of each, and when it arrived.
     beats: Mutex<BTreeMap<String, (Beat, Instant)>>,
     began: Instant,
+    /// The last beat of another process under this hub's name: its run, and its age.
+    namesake: Mutex<Option<(String, u64)>>,
     /// Whether a hub of the same name would have answered by now.
     introduced: AtomicBool,
 }
@@ -69,6 +72,7 @@ impl Default for Nodes {
         Self {
             beats: Mutex::default(),
             began: Instant::now(),
+            namesake: Mutex::default(),
             introduced: AtomicBool::new(false),
         }
     }
@@ -83,6 +87,14 @@ impl Nodes {
     fn age_ms(&self) -> u64 {
         let age = self.began.elapsed().as_millis();
         age.try_into().unwrap_or(u64::MAX)
+    }
+
+    /// Whether an earlier beat of the same run under this hub's name was heard.
+    fn is_heard_again(&self, beat: &Beat) -> bool {
+        let heard = (beat.run.clone(), beat.age_ms);
+        let mut namesake = sync::lock(&self.namesake);
+        let before = namesake.replace(heard);
+        before.is_some_and(|(run, age_ms)| run == beat.run && age_ms < beat.age_ms)
     }
 
     /// Whether a hub of the same name would have answered by now. Before, this one does not take its place.
@@ -268,7 +280,16 @@ async fn hear_own_name(cluster: &Cluster, beat: &Beat) {
         }
     } else if beat.role != LEAVING && !beat.run.is_empty() {
         if (beat.age_ms, &beat.run) > (inner.nodes.age_ms(), &inner.run) {
-            cluster.refuse_name("hub");
+            if inner.nodes.is_heard_again(beat) {
+                cluster.refuse_name("hub");
+            } else {
+                // The last beat of a hub that was killed may come late; one that lives answers.
+                let own = cluster.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(ANSWER / 3).await;
+                    beat_once(&own, own.role_name()).await;
+                });
+            }
         } else {
             // The other one learns by this that it came later.
             beat_once(cluster, cluster.role_name()).await;

@@ -323,14 +323,7 @@ impl InstalledHub {
         let (mut all, mut was_lost) = (BTreeSet::new(), false);
         loop {
             let event = self.runtime.block_on(presence.next_of("presence"));
-            let waiters = event.data["waiters"].as_array().expect("a list");
-            let others = waiters.iter().filter(|it| {
-                !["file_changed", "socket", "app_server"]
-                    .map(Value::from)
-                    .contains(&it["way"])
-            });
-            let inbox_of = |it: &Value| it["inbox"].as_str().expect("a name").to_owned();
-            let now: BTreeSet<String> = others.map(inbox_of).collect();
+            let now = waiting_inboxes(&event.data);
             let waits = now.contains(inbox);
             if waits && was_lost {
                 return &all - &now;
@@ -353,6 +346,16 @@ impl InstalledHub {
         ];
         self.run(Path::new("git"), &[&person, args].concat(), &[]);
     }
+}
+
+/// The inboxes that have a waiter, other than one of the hub itself.
+fn waiting_inboxes(presence: &Value) -> BTreeSet<String> {
+    let waiters = presence["waiters"].as_array().expect("a list");
+    let own = ["file_changed", "socket", "app_server"].map(Value::from);
+    let others = waiters.iter();
+    let others = others.filter(|it| !own.contains(&it["waiter"]["way"]));
+    let inbox = |it: &Value| it["inbox"].as_str().expect("a name").to_owned();
+    others.map(inbox).collect()
 }
 
 /// Sends a signal to a process of this test.
