@@ -63,14 +63,14 @@ pub fn fitted(parts: &[QuestionPart], answer: AnswerText) -> Result<AnswerText, 
     let count = parts.len();
     match answer {
         AnswerText::Whole(text) if count < 2 => Ok(AnswerText::Whole(text)),
+        AnswerText::Each(all) if all.iter().all(|it| it.trim().is_empty()) => {
+            Err("every answer is empty".into())
+        }
         AnswerText::Each(mut all) if count < 2 => match all.pop() {
             Some(only) if all.is_empty() => Ok(AnswerText::Whole(only)),
             _ => Err("this is a single question: give one answer".into()),
         },
-        AnswerText::Each(all) if all.len() == count => {
-            let says = all.iter().any(|it| !it.trim().is_empty());
-            { says.then_some(AnswerText::Each(all)) }.ok_or_else(|| "every answer is empty".into())
-        }
+        AnswerText::Each(all) if all.len() == count => Ok(AnswerText::Each(all)),
         AnswerText::Each(all) => Err(format!(
             "the dialog has {count} questions, and there are {} answers: {EACH}",
             all.len()
