@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use hub_protocol::process::boot_id;
 use hub_protocol::{
-    Agent, FailedWay, InboxName, OwnWords, Process, ProjectName, Seq, SessionState, Way,
+    Agent, FailedWay, InboxName, OwnWords, Process, ProjectName, Seq, SessionState, Timestamp, Way,
 };
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -60,8 +60,10 @@ struct PushSession {
     pane_delivery: bool,
     /// Why it is not idle.
     busy: Option<&'static str>,
-    /// Whether its agent shows a dialog, as far as its hooks tell.
-    in_dialog: bool,
+    /// Since when its agent shows a dialog, as far as its hooks tell.
+    dialog_since: Option<Timestamp>,
+    /// Whether the hub holds the hook of the dialog, which is shown only after that.
+    holds_dialog: bool,
     /// Whether it is idle and has no waiter of its own.
     is_unattended: bool,
     /// The record that last reported its state.
@@ -183,7 +185,10 @@ impl Pushes {
             self.note_failed(key, None);
             let waits = candidate.pane_delivery && !candidate.pending.is_empty();
             pane::note(&self.hub, key, candidate.busy.filter(|_| waits));
-            if candidate.agent == Agent::Codex && candidate.in_dialog && !candidate.is_elsewhere {
+            if candidate.agent == Agent::Codex
+                && candidate.dialog_since.is_some()
+                && !candidate.is_elsewhere
+            {
                 return self.threads.watch_dialog(candidate).await;
             }
             return None;
@@ -310,7 +315,8 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
             pane: info.pane.clone(),
             pane_delivery: info.pane_delivery == Some(true),
             busy: why_not_idle(session),
-            in_dialog: state.dialog_since(project, key).is_some(),
+            dialog_since: state.dialog_since(project, key),
+            holds_dialog: state.holds_dialog(project, key),
             is_unattended: reach == Reach::Idle,
             bypasses: waiters.bypasses(&place),
             unproven_paste: has_unproven_paste(state, &place),

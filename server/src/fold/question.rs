@@ -284,6 +284,12 @@ impl State {
         dialogs.map(|(_, it)| it.ts).max()
     }
 
+    /// Whether the hook of a dialog of this session is held for the answer.
+    pub fn holds_dialog(&self, project: &ProjectName, session: &InboxName) -> bool {
+        let mut open = self.questions.of(project, session);
+        open.any(|(_, it)| it.key.as_deref().is_some_and(is_held_key))
+    }
+
     /// Returns an open question. Fails if it is unknown or settled.
     pub(super) fn open_question(&self, id: Seq) -> Result<&Question, Refusal> {
         let question = self.questions.get(id).ok_or(Refusal::NoSuchQuestion)?;

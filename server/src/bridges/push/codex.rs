@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Seq, SessionInfo, Way};
+use hub_protocol::{InboxName, Seq, SessionInfo, Timestamp, Way};
 use tokio::time::Instant;
 
 use super::PushSession;
@@ -28,6 +28,8 @@ const RETRY_BUSY: Duration = Duration::from_millis(50);
 
 /// How often a dialog is looked at while it is shown.
 const DIALOG: Duration = Duration::from_millis(500);
+/// A dialog is shown at the latest so long after its hook was reported, if the hub does not hold that; in milliseconds.
+const SHOWN_BY_MS: i64 = 5_000;
 
 /// Why there is no thread of a session.
 const NO_PROCESS: &str = "the session's process is not known";
@@ -112,22 +114,29 @@ impl CodexThreads {
     pub(super) async fn watch_dialog(&self, candidate: &PushSession) -> Option<Instant> {
         let socket = socket(candidate).await?;
         let shown = app_server::shows_dialog(&socket, candidate.agent_id.as_str()).await;
-        if self.has_decided(candidate, shown.as_ref().ok().copied()) {
-            self.note_decision(candidate).await;
-            return None;
+        match shown {
+            Ok(shown) if self.has_decided(candidate, shown) => {
+                self.note_decision(candidate).await;
+                None
+            }
+            // An app-server that is busy answers later.
+            Ok(_) | Err(PushError::Unavailable(_)) => Some(Instant::now() + DIALOG),
+            Err(_) => None,
         }
-        shown.ok().map(|_| Instant::now() + DIALOG)
     }
 
-    /// Whether the dialog was shown before and is not any more. `shown` is `None` if that is not known. A dialog that was not
-    /// shown yet follows the hook that the hub holds.
-    fn has_decided(&self, candidate: &PushSession, shown: Option<bool>) -> bool {
+    /// Whether the dialog was shown before and is not any more. One that nobody has seen may follow the hook that the hub
+    /// holds; without such a hook, it was decided before the first look.
+    fn has_decided(&self, candidate: &PushSession, shown: bool) -> bool {
         let mut dialogs = lock(&self.dialogs);
-        if shown == Some(true) {
+        if shown {
             dialogs.insert(candidate.key.clone(), candidate.seq);
             return false;
         }
-        dialogs.remove(&candidate.key) == Some(candidate.seq) && shown == Some(false)
+        let was_shown = dialogs.remove(&candidate.key) == Some(candidate.seq);
+        let before = Timestamp::now().plus_millis(-SHOWN_BY_MS);
+        let is_due = candidate.dialog_since.is_some_and(|it| it < before);
+        was_shown || is_due && !candidate.holds_dialog
     }
 
     /// Notes that the person has decided, so that the turn goes on.
