@@ -32,6 +32,15 @@ async fn the_named_hub_takes_over_at_once_and_no_other_one() {
         assert_eq!((status, &done["active"]), (200, &json!(node)), "{done}");
         // The hub answers in time only for a lease that was given up: the others would wait until it runs out.
         println!("{done}");
+        // Each hub knows the reason, though it may have asked the one that gave the lease up first.
+        for hub in [&a, &b, &c] {
+            let (status, refused) = hand_over(hub, "nobody").await;
+            assert_eq!(
+                (status, &refused["code"]),
+                (409, &json!("cannot_lead")),
+                "{refused}"
+            );
+        }
         until_active(hub).await;
         heir = hub;
     }

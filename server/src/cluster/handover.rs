@@ -9,6 +9,7 @@ use axum::Json;
 use axum::extract::State;
 use hub_protocol::{Seq, Takeover};
 use serde::Deserialize;
+use tokio::sync::watch;
 
 use super::{Cluster, forward};
 use crate::core::record::Led;
@@ -49,27 +50,42 @@ pub(super) async fn hand_over(
         }));
     }
     let term = leader(&cluster)?.map(|(term, _)| term);
-    ask(&cluster, &node)
-        .await
-        .map_err(|reason| ApiError::new(Code::CannotLead, reason))?;
     let mut head = cluster.0.hub.log().subscribe();
     while start.elapsed() < PATIENCE {
-        // This hub may still have to read an earlier takeover, by another hub.
-        let is_it = |(seq, led): &(Seq, Led)| Some(*seq) > term && led.node == node;
-        if let Some((_, led)) = leader(&cluster)?.filter(is_it) {
+        // Again if nothing came of it: the hub that was asked may have ceased to be the active one.
+        ask(&cluster, &node)
+            .await
+            .map_err(|reason| ApiError::new(Code::CannotLead, reason))?;
+        let taken_over = until_led_by(&cluster, &node, term, &mut head);
+        if let Ok(led) = tokio::time::timeout(AGAIN, taken_over).await {
+            let led = led?;
             return Ok(Json(Takeover {
                 active: led.node,
                 since: led.at,
                 took_ms: start.elapsed().as_millis().try_into().unwrap_or(u64::MAX),
             }));
         }
-        if tokio::time::timeout(AGAIN, head.changed()).await.is_err() {
-            // The hub that was asked may have ceased to be the active one.
-            let _ = ask(&cluster, &node).await;
-        }
     }
     let detail = format!("'{node}' has not taken over yet: see hubctl status");
     Err(ApiError::new(Code::NoActiveHub, detail))
+}
+
+/// Waits until this hub has read that `node` began a term after `term`. It may still have to read an earlier takeover, by
+/// another hub.
+async fn until_led_by(
+    cluster: &Cluster,
+    node: &str,
+    term: Option<Seq>,
+    head: &mut watch::Receiver<Seq>,
+) -> Result<Led, ApiError> {
+    loop {
+        let is_it = |(seq, led): &(Seq, Led)| Some(*seq) > term && led.node == node;
+        if let Some((_, led)) = leader(cluster)?.filter(is_it) {
+            return Ok(led);
+        }
+        // The log lives as long as the cluster.
+        let _ = head.changed().await;
+    }
 }
 
 /// Asks the active hub to let its lease go to the hub `node`.
@@ -89,6 +105,10 @@ fn leader(cluster: &Cluster) -> Result<Option<(Seq, Led)>, ApiError> {
 /// Lets the lease go to the hub `node` in a moment. Fails with the reason why that hub cannot take over.
 pub(super) fn begin(cluster: &Cluster, node: &str) -> Result<(), String> {
     let inner = &*cluster.0;
+    if node == inner.node {
+        // It has taken over since it was asked for.
+        return Ok(());
+    }
     inner.nodes.check_heir(node, inner.journal.head())?;
     *sync::lock(&inner.heir) = Some((node.to_owned(), Instant::now()));
     inner.hurry.notify_one();

@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_nats::header::NATS_EXPECTED_LAST_SEQUENCE;
 use async_nats::{Client, Event, HeaderMap, ServerError};
 use hub_protocol::{Seq, Timestamp};
+use tokio::sync::watch;
 
 use super::last_lease;
 use crate::cluster::join::{self, ClusterConnection, Membership};
@@ -19,8 +20,8 @@ use crate::log::journal::jetstream::{LogEnd, MAX_MESSAGE, SharedLog, SharedLogEr
 
 /// How long a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long the server may take to refuse what it does not allow.
-const REFUSAL: Duration = Duration::from_millis(300);
+/// How long the server may take to refuse what it must not allow.
+const REFUSAL: Duration = Duration::from_secs(3);
 /// The oldest version of nats-server with all that a hub uses.
 const OLDEST: (i64, i64, i64) = (2, 11, 0);
 /// The name of no hub: no other machine's name must work either.
@@ -207,11 +208,10 @@ async fn permissions(
     node: &str,
     report: &mut Report<impl Write>,
 ) -> anyhow::Result<()> {
-    let refused = Arc::new(Mutex::new(Vec::<String>::new()));
-    let noted = Arc::clone(&refused);
+    let (refuse, mut refused) = watch::channel(Vec::<String>::new());
     let on_event = move |event: &Event| {
         if let Event::ServerError(ServerError::Other(text)) = event {
-            sync::lock(&noted).push(text.clone());
+            refuse.send_modify(|it| it.push(text.clone()));
         }
     };
     let client = connection::connect(settings, node, on_event).await?;
@@ -229,13 +229,11 @@ async fn permissions(
         subscriptions.push(client.subscribe(subject.clone()).await?);
     }
     client.flush().await?;
-    tokio::time::sleep(REFUSAL).await;
-    let refused = sync::lock(&refused).clone();
-    let is_refused = |subject: &String| {
-        refused
-            .iter()
-            .any(|it| it.contains(&format!("\"{subject}\"")))
-    };
+    // The server refuses in the order of the attempts, and the last one must be refused.
+    let all = refused.wait_for(|refused| names(refused, &spied));
+    let _ = tokio::time::timeout(REFUSAL, all).await;
+    let refused = refused.borrow().clone();
+    let is_refused = |subject: &String| names(&refused, subject);
     let publishing = needed.iter().map(|it| ("publish", it));
     let subscribing = heard.iter().map(|it| ("subscribe", it));
     let missing: Vec<_> = publishing
@@ -264,6 +262,12 @@ async fn permissions(
         report.problem(&found, PERMISSIONS)?;
     }
     Ok(())
+}
+
+/// Whether a refusal names this subject.
+fn names(refused: &[String], subject: &str) -> bool {
+    let quoted = format!("\"{subject}\"");
+    refused.iter().any(|it| it.contains(&quoted))
 }
 
 /// Publishes a message that the stream refuses and that the hubs and the API of NATS ignore.
