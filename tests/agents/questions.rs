@@ -110,18 +110,20 @@ fn needs_permission(vendor: &Vendor, tool: &str, command: &str) -> (InstalledHub
     (hub, terminal)
 }
 
+/// Waits for the question whether the file `granted` may be made.
+fn asks_for_file(hub: &InstalledHub) -> Value {
+    let asked = hub.question();
+    let text = asked["msg"].as_str().expect("a text");
+    assert!(text.contains("touch granted"), "{text}");
+    asked
+}
+
 /// Allows a command from the hub.
 fn is_allowed(vendor: &Vendor, tool: &str) {
     let (hub, terminal) = needs_permission(vendor, tool, "touch granted");
     let _dashboard = hub.dashboard();
     terminal.submit(PROMPT);
-    let asked = hub.question();
-    assert!(
-        asked["msg"]
-            .as_str()
-            .expect("a text")
-            .contains("touch granted")
-    );
+    let asked = asks_for_file(&hub);
     answer(&hub, &asked, "allow");
     file(&hub, "granted");
     hub.published(" completed");
@@ -157,13 +159,7 @@ fn is_denied_to_a_subagent(
     let model = vendor.install(&hub, rules(script));
     let terminal = vendor.open(&hub, model);
     terminal.submit(PROMPT);
-    let asked = hub.question();
-    assert!(
-        asked["msg"]
-            .as_str()
-            .expect("a text")
-            .contains("touch granted")
-    );
+    let asked = asks_for_file(&hub);
     answer(&hub, &asked, "deny: not so, says the hub");
     terminal.model.until_received(told);
     hub.published(" completed");

@@ -164,31 +164,17 @@ impl HookRequest<'_> {
 
     async fn send(&self) -> Result<(Hub, Response), Error> {
         let hub = self.context.hub()?;
-        let mut patience = self.budget.until_answered();
-        if self.payload.may_be_held(self.agent) {
+        let may_be_held = self.payload.may_be_held(self.agent);
+        let spool = Spool::of(&self.context.settings);
+        let has_earlier = spool.elsewhere().is_none() && !spool.is_empty();
+        if may_be_held || has_earlier {
             // Without this probe, a hub that does not answer could block the agent as long as a held permission request
             // may.
             let probe = Request::get(Path::new("/healthz"));
-            hub.send(&probe, patience).await?;
-            patience = budget::LONGEST_HOLD;
+            hub.send(&probe, self.budget.until_answered()).await?;
         }
-        self.let_spooled_go_first(&hub).await;
-        let path = self.path.clone().with("lease", true);
-        let request =
-            Request::post(path, self.payload.json()).header("idempotency-key", self.key.as_str());
-        let answer = hub.send(&request, patience).await?;
-        Ok((hub, answer))
-    }
-
-    /// Gives a hub that answers again some time to take earlier events from its spool.
-    async fn let_spooled_go_first(&self, hub: &Hub) {
-        let spool = Spool::of(&self.context.settings);
-        if spool.elsewhere().is_some() || spool.is_empty() {
-            return;
-        }
-        let probe = Request::get(Path::new("/healthz"));
-        let patience = self.budget.for_earlier();
-        if hub.send(&probe, patience).await.is_ok() {
+        if has_earlier {
+            // A hub that answers again takes earlier events first.
             let emptied = async {
                 while !spool.is_empty() {
                     tokio::time::sleep(LOOK).await;
@@ -196,6 +182,16 @@ impl HookRequest<'_> {
             };
             let _ = tokio::time::timeout(self.budget.for_earlier(), emptied).await;
         }
+        let path = self.path.clone().with("lease", true);
+        let request =
+            Request::post(path, self.payload.json()).header("idempotency-key", self.key.as_str());
+        let patience = if may_be_held {
+            budget::LONGEST_HOLD
+        } else {
+            self.budget.until_answered()
+        };
+        let answer = hub.send(&request, patience).await?;
+        Ok((hub, answer))
     }
 
     /// Prints the answer, and acknowledges the notifications in it after the output is flushed.

@@ -6,11 +6,15 @@ use hub_protocol::{
     InboxName, Kind, Notification, Post, Priority, ProjectName, Seq, SessionState, Timestamp,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::record::{Notified, Route, Target};
 
 /// The beginning of the keys that only hooks give.
 pub const HOOK_KEYS: &str = "hook:";
+
+/// How long a notice of the hub needs the person.
+const NOTICE_TTL_MS: i64 = 30 * 24 * 3600 * 1000;
 
 /// A notification that has no number yet.
 #[allow(clippy::struct_excessive_bools)] // independent properties
@@ -72,6 +76,25 @@ impl Draft {
             quiet: false,
             recorded: false,
         }
+    }
+
+    /// An urgent question of the hub itself, which tells the person something to take note of. Of several with one `key`,
+    /// the last one counts.
+    pub fn notice(
+        project: &ProjectName,
+        (key, msg): (String, String),
+        data: Value,
+        ts: Timestamp,
+    ) -> Self {
+        let hub = InboxName::HUB.parse().expect("a constant name");
+        let mut notice = Self::new((project, &hub), Kind::Question, msg, ts, NOTICE_TTL_MS);
+        notice.body.to = InboxName::PERSON.parse().ok();
+        notice.body.priority = Priority::Urgent;
+        notice.body.key = Some(key);
+        notice.body.options = Some(vec!["Understood".into()]);
+        notice.body.data = Some(data);
+        notice.explicit_kind = false;
+        notice
     }
 
     /// Makes it wake no waiter, and says why in its data.

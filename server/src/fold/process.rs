@@ -51,14 +51,9 @@ impl Transaction<'_> {
             ..SessionInfo::default()
         };
         self.also([Record::SessionSet(SessionSet {
-            project: project.clone(),
-            session: key.clone(),
             info: info.into(),
-            alias: None,
-            hooks: false,
-            also: None,
             left: Some(process.clone()),
-            at: self.now,
+            ..SessionSet::of((project, key), self.now)
         })]);
         false
     }
@@ -66,14 +61,9 @@ impl Transaction<'_> {
     /// Notes that another process runs a session too.
     pub(super) fn join_process(&mut self, (project, key): &SessionKey, process: &Process) {
         self.also([Record::SessionSet(SessionSet {
-            project: project.clone(),
-            session: key.clone(),
-            info: Box::default(),
-            alias: None,
             hooks: true,
             also: Some(process.clone()),
-            left: None,
-            at: self.now,
+            ..SessionSet::of((project, key), self.now)
         })]);
     }
 

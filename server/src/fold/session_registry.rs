@@ -175,14 +175,10 @@ impl State {
             || info != blank;
         is_new.then(|| {
             Record::SessionSet(SessionSet {
-                project: project.clone(),
-                session: key.clone(),
                 info: info.into(),
                 alias: alias.cloned(),
                 hooks,
-                also: None,
-                left: None,
-                at,
+                ..SessionSet::of((project, key), at)
             })
         })
     }

@@ -158,14 +158,8 @@ impl Place {
             ..SessionInfo::default()
         };
         let set = SessionSet {
-            project: ProjectName::default(),
-            session: name(session),
             info: info.into(),
-            alias: None,
-            hooks: false,
-            also: None,
-            left: None,
-            at: self.now.wall,
+            ..SessionSet::of((&ProjectName::default(), &name(session)), self.now.wall)
         };
         self.apply(&Record::SessionSet(set));
     }

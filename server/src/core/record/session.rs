@@ -28,6 +28,22 @@ pub struct SessionSet {
     pub at: Timestamp,
 }
 
+impl SessionSet {
+    /// A record that changes nothing of a session.
+    pub fn of((project, session): (&ProjectName, &InboxName), at: Timestamp) -> Self {
+        Self {
+            project: project.clone(),
+            session: session.clone(),
+            info: Box::default(),
+            alias: None,
+            hooks: false,
+            also: None,
+            left: None,
+            at,
+        }
+    }
+}
+
 /// A step of a session's turn that one of the agent's hooks reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnNoted {

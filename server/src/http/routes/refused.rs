@@ -1,7 +1,7 @@
 //! A refused attempt to answer in the person's place is a record, and an urgent question to the person.
 
-use hub_protocol::{Evidence, InboxName, Kind, Priority, ProjectName, Seq, Timestamp, one_line};
-use serde_json::{Value, json};
+use hub_protocol::{Evidence, InboxName, ProjectName, Seq, Timestamp, one_line};
+use serde_json::json;
 
 use super::stored;
 use crate::core::asked::asked;
@@ -12,8 +12,6 @@ use crate::http::error::{ApiError, Code};
 use crate::http::request::evidence::Witness;
 use crate::hub::Hub;
 
-/// How long the record needs the person.
-const TTL_MS: i64 = 30 * 24 * 3600 * 1000;
 /// How many characters of the request it repeats.
 const EXCERPT: usize = 200;
 /// The most open questions about refused attempts, of all sessions.
@@ -74,7 +72,8 @@ async fn record(hub: &Hub, attempt: &AnswerAttempt<'_>) -> Result<(), ApiError> 
     let answer = attempt.answer.map(|it| shortened(it, EXCERPT));
     let data =
         json!({ "via": "hub", "refused": { "question": id, "answer": answer, "evidence": seen } });
-    let drafts = vec![draft(&project, &msg, key, data)];
+    let msg = one_line(&msg).into_owned();
+    let drafts = vec![Draft::notice(&project, (key, msg), data, Timestamp::now())];
     hub.submit(Command::Notify { drafts, once: None }).await?;
     Ok(())
 }
@@ -115,24 +114,6 @@ fn sentence(
         format!("the request of {asker}")
     };
     format!("{who} tried to {what} {whose}, and the hub refused it")
-}
-
-fn draft(project: &ProjectName, msg: &str, key: String, data: Value) -> Draft {
-    let hub = InboxName::HUB.parse().expect("a constant name");
-    let mut draft = Draft::new(
-        (project, &hub),
-        Kind::Question,
-        one_line(msg).into_owned(),
-        Timestamp::now(),
-        TTL_MS,
-    );
-    draft.body.to = InboxName::PERSON.parse().ok();
-    draft.body.priority = Priority::Urgent;
-    draft.body.key = Some(key);
-    draft.body.options = Some(vec!["Understood".into()]);
-    draft.body.data = Some(data);
-    draft.explicit_kind = false;
-    draft
 }
 
 fn shortened(text: &str, chars: usize) -> String {

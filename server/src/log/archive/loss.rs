@@ -1,6 +1,6 @@
 //! Asks the person to take note of what was lost. A log line alone would reach nobody.
 
-use hub_protocol::{InboxName, Kind, Priority, ProjectName, Seq};
+use hub_protocol::{ProjectName, Seq};
 use serde_json::{Value, json};
 
 use super::ArchiveWorker;
@@ -8,8 +8,6 @@ use crate::core::command::Command;
 use crate::core::notification::Draft;
 use crate::fold::Loss;
 
-/// How long a loss needs the person.
-const TTL_MS: i64 = 30 * 24 * 3600 * 1000;
 /// The most ranges of records that a question names; of more, it names the first and the last record.
 const MAX_RANGES: usize = 8;
 
@@ -60,16 +58,7 @@ impl ArchiveWorker {
     }
 
     fn question(&self, key: String, msg: String, data: Value) -> Draft {
-        let hub = InboxName::HUB.parse().expect("a constant name");
         let now = (self.inputs.clock)();
-        let place = (&ProjectName::default(), &hub);
-        let mut draft = Draft::new(place, Kind::Question, msg, now, TTL_MS);
-        draft.body.to = InboxName::PERSON.parse().ok();
-        draft.body.priority = Priority::Urgent;
-        draft.body.key = Some(key);
-        draft.body.options = Some(vec!["Understood".into()]);
-        draft.body.data = Some(data);
-        draft.explicit_kind = false;
-        draft
+        Draft::notice(&ProjectName::default(), (key, msg), data, now)
     }
 }

@@ -30,14 +30,8 @@ impl Folded {
     fn register(&mut self, second: i64) {
         let (project, session) = key();
         self.add(&Record::SessionSet(SessionSet {
-            project,
-            session,
-            info: Box::default(),
-            alias: None,
             hooks: true,
-            also: None,
-            left: None,
-            at: at(second),
+            ..SessionSet::of((&project, &session), at(second))
         }));
     }
 
