@@ -123,7 +123,7 @@ export class Feed {
    */
   add(notifications) {
     const head = this.newest;
-    const added = notifications.filter((notification) => !this.#isOwnSignIn(notification) && this.#insert(notification));
+    const added = notifications.filter((notification) => !this.isOwnSignIn(notification) && this.#insert(notification));
     added.sort((one, other) => other.id - one.id);
     const rising = added.filter(({ id }) => id > head).reverse();
     const others = added.slice(rising.length);
@@ -253,8 +253,12 @@ export class Feed {
     return false;
   }
 
-  /** @param {Notification} notification */
-  #isOwnSignIn({ from, data }) {
+  /**
+   * Whether it is the hub's message that this browser has signed in.
+   *
+   * @param {Notification} notification
+   */
+  isOwnSignIn({ from, data }) {
     return this.ownDevice !== '' && from === 'hub' && signedIn(data) === this.ownDevice;
   }
 

@@ -34,7 +34,7 @@ pub(super) struct MomentParams {
 }
 
 /// The most segments in one answer. Above it the lanes without a recent change are left out.
-const MAX_SEGMENTS: usize = 50_000;
+const MAX_SEGMENTS: usize = 100_000;
 
 /// The answer to `GET /timeline`.
 #[derive(Debug, Serialize)]
