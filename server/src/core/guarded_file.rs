@@ -52,9 +52,10 @@ pub fn check_program(program: &str) -> Result<(), UnguardedFile> {
 
 /// The file of a program.
 fn found(program: &str) -> Option<PathBuf> {
-    let dirs = match program.contains('/') {
-        true => vec![PathBuf::new()],
-        false => std::env::split_paths(&std::env::var_os("PATH")?).collect(),
+    let dirs = if program.contains('/') {
+        vec![PathBuf::new()]
+    } else {
+        std::env::split_paths(&std::env::var_os("PATH")?).collect()
     };
     let mut paths = dirs.into_iter().map(|dir| dir.join(program));
     paths.find(|it| it.is_file() && access(it, Access::EXEC_OK).is_ok())

@@ -74,12 +74,11 @@ async fn record(hub: &Hub, attempt: &AnswerAttempt<'_>) -> Result<(), Rejected> 
 /// new names must leave room for the questions of agents.
 fn is_told(hub: &Hub, project: &ProjectName, key: &str) -> Result<bool, Rejected> {
     let is_it = |it: &Question| it.project == *project && it.key.as_deref() == Some(key);
-    let told = hub.read(|state, _| {
+    hub.read(|state, _| {
         let open = state.questions(false);
         let of_hub = || open.iter().filter(|(_, it)| it.is_of_hub());
         of_hub().any(|(_, it)| is_it(it)) || of_hub().count() >= MAX_OPEN
-    });
-    Ok(told?)
+    })
 }
 
 /// The sentence that says who tried what on whose request.

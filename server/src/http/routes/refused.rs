@@ -26,16 +26,16 @@ pub(super) async fn recorded<T>(
     attempt: WitnessedAttempt<'_>,
     outcome: Result<T, ApiError>,
 ) -> Result<T, ApiError> {
-    let refuses = |it: &ApiError| matches!(it.code(), Code::NotYours | Code::NeedsPerson);
-    if outcome.as_ref().is_err_and(refuses) {
-        let refused = AnswerAttempt {
+    let is_for_person = |it: &ApiError| matches!(it.code(), Code::NotYours | Code::NeedsPerson);
+    if outcome.as_ref().is_err_and(is_for_person) {
+        let attempt = AnswerAttempt {
             question: attempt.question,
             what: attempt.what,
             answer: attempt.answer,
             name: attempt.name,
             seen: attempt.witness.evidence(hub).await.unwrap_or_default(),
         };
-        refused.record(hub).await;
+        attempt.record(hub).await;
     }
     outcome
 }
