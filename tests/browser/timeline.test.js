@@ -145,12 +145,12 @@ test('with 100,000 records and 60 agents the lanes are drawn, replayed and drawn
   }
   const page = await openDashboard(hub, { width: 1440 });
   await page.keyboard.press('t');
-  await until(async () => (await page.locator('timeline-lane').count()) === 60, { what: '60 lanes' });
+  await until(async () => (await page.locator('timeline-lane').count()) === 60, { what: '60 lanes', deadline: 180_000 });
   for (const minutes of [400, 300, 200, 100]) await replay(page, minutes);
   await page.locator('.words').first().getByText(/step/).waitFor();
   await page.getByRole('button', { name: '24 h' }).click();
   await page.getByRole('button', { name: '2 h' }).click();
-  await until(async () => (await page.locator('timeline-lane').count()) === 60, { what: '60 lanes' });
+  await until(async () => (await page.locator('timeline-lane').count()) === 60, { what: '60 lanes', deadline: 180_000 });
 });
 
 test('after an absence the page sums up: decisions, then results, then the rest folded by agent', async () => {
