@@ -121,7 +121,10 @@ fn of_record(seq: Seq, record: &Record) -> Vec<Step> {
                 }
             };
             match &route.targets[..] {
-                [] => vec![step(seq, route.ts, "stored", None, None)],
+                [] => vec![Step {
+                    why: RideAlong::without_inbox(notified).map(str::to_owned),
+                    ..step(seq, route.ts, "stored", None, None)
+                }],
                 targets => targets.iter().map(stored).collect(),
             }
         }
