@@ -1,5 +1,8 @@
 //! When a wait ends: each kind of waiter against each event.
 
+use std::path::Path;
+
+use hub_protocol::Kind;
 use serde_json::json as value;
 
 use crate::support::{Call, Done, Place, Running, until};
@@ -218,6 +221,36 @@ fn stops_of_a_sessions_own_workers_wake_it_at_any_limit() {
             assert_eq!(wait.end().ok().messages(), [kind]);
         }
     }
+}
+
+#[test]
+fn a_word_of_the_person_wakes_at_any_limit() {
+    let place = place(&["wake.per_sender_per_minute=0", "wake.per_hour=0"]);
+    let wait = place.registered(WAITERS[1].call(&place, "1h"));
+    place.install(Path::new("/bin/sh"), "cron");
+    let held = place
+        .sh("setsid -w ../cron -c 'hubctl notify --json nightly; true'")
+        .ok();
+    assert_eq!(held.json()["woken"], 0);
+    place.ctl("notify --to primary --type complete 'the build is done'");
+    assert_eq!(
+        place.json("notify --json 'STOP, wrong branch!'")["woken"],
+        1
+    );
+    wait.end().ok();
+    let all = place.history("--project default");
+    let said = all
+        .iter()
+        .map(|it| (&*it.msg, it.kind, it.from.as_str() == "person"));
+    let said: Vec<_> = said.collect();
+    assert_eq!(
+        said[said.len() - 3..],
+        [
+            ("nightly", Kind::Complete, false),
+            ("the build is done", Kind::Complete, false),
+            ("STOP, wrong branch!", Kind::Message, true),
+        ]
+    );
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn a_text_that_is_not_utf_8_is_read_as_latin_1_and_marked() {
 fn a_person_marks_as_seen_and_undoes_it() {
     let place = Place::with_hub();
     for text in ["one", "two", "three"] {
-        place.ctl(format!("notify {text}"));
+        place.ctl(format!("notify --from ci {text}"));
     }
     let history = || place.ctl("history --json --after 0").lines();
     let seen = || -> Vec<bool> { history().iter().map(|row| row["seen"] == true).collect() };

@@ -38,7 +38,7 @@ pub(crate) struct NotifyArgs {
     /// The text; `-` reads it from stdin
     #[arg(required = true, value_name = "MESSAGE")]
     message: Vec<String>,
-    /// The sender [default: this agent session; outside any agent USER@HOST]
+    /// The sender [default: this agent session; outside any agent the person at a terminal, else USER@HOST]
     #[arg(long, value_name = "ID")]
     from: Option<InboxName>,
     /// The inbox: primary, person, a session, all, or any name; the sender itself is never woken [default: by the type]

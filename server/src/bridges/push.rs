@@ -42,6 +42,10 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long one wait lasts; then the hub looks for a better transport, and waits again.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
+/// How long the hook of a changed file may take to begin a turn. Claude Code may keep a change that comes while it ends a
+/// turn until the next one.
+const CHANGE_AGAIN: Duration = Duration::from_secs(10);
+
 /// A session that the hub may wake.
 #[derive(Debug, Clone)]
 #[allow(clippy::struct_excessive_bools)] // each a flag of its own
@@ -434,8 +438,32 @@ async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result
         shown: claim.shown,
     })
     .await?;
-    if let Err(error) = transport.wake(prompt.as_str(), &pushed).await {
-        pushed.failed(hub, error.to_string()).await;
+    let woken = transport.wake(prompt.as_str(), &pushed).await;
+    match (woken, transport) {
+        (Err(error), _) => pushed.failed(hub, error.to_string()).await,
+        (Ok(()), Transport::File(files, number)) => {
+            let file = Transport::File(files.clone(), *number);
+            tokio::spawn(change_again(hub.clone(), file, pushed));
+        }
+        (Ok(()), _) => {}
     }
     Ok(())
+}
+
+/// Changes the file of a session once more, if nothing of what the change announced was delivered.
+async fn change_again(hub: Hub, file: Transport, pushed: PushedBatch) {
+    tokio::time::sleep(CHANGE_AGAIN).await;
+    let is_announced = hub.read(|state, _| {
+        pushed.items.iter().any(|(name, ids)| {
+            let inbox = state.inbox(&pushed.project, name);
+            let shown = |id: &Seq| inbox?.get(*id)?.emitted;
+            let by = |id| shown(id).is_some_and(|(_, way)| way == pushed.way);
+            ids.iter().any(by)
+        })
+    });
+    if is_announced.unwrap_or(false)
+        && let Err(error) = file.wake("", &pushed).await
+    {
+        tracing::debug!(%error, "a watched file was not changed again");
+    }
 }

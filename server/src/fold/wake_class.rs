@@ -10,6 +10,8 @@ use super::{Session, State};
 pub enum WakeClass {
     /// The answer to the session's own question. Each question has one answer, so no limit is needed.
     Answer,
+    /// A message of the person, who decides how often.
+    Person,
     /// A stop or an error of one of the session's own workers.
     Worker,
     /// Another notification of a registered session.
@@ -24,6 +26,9 @@ impl State {
     pub fn wake_class(&self, project: &ProjectName, session: &InboxName, item: &Item) -> WakeClass {
         if item.kind == Kind::Answer && self.answers_own_question(project, session, item.seq) {
             return WakeClass::Answer;
+        }
+        if item.from.as_str() == InboxName::PERSON {
+            return WakeClass::Person;
         }
         let from = self.resolve(project, &item.from);
         let registered = |it: &&Session| it.registered.is_some();

@@ -105,6 +105,12 @@ pub fn place_answers(hub: &Hub, mut posts: Vec<Post>) -> Result<Vec<Post>, Rejec
     Ok(posts)
 }
 
+/// Makes it a message of the person.
+pub fn as_person(post: &mut Post) {
+    post.from = InboxName::PERSON.parse().ok();
+    post.kind = Some(Kind::Message);
+}
+
 /// Removes the person as the sender of a post that was kept in a file: a file does not prove which process wrote it. Its
 /// sender is `unknown` then.
 pub fn without_person(post: &mut Post) {

@@ -105,7 +105,7 @@ impl WakeLog {
         now: Instant,
     ) -> Result<(), (Instant, Limit)> {
         let (minute, hour) = match standing {
-            WakeClass::Answer => return Ok(()),
+            WakeClass::Answer | WakeClass::Person => return Ok(()),
             WakeClass::Worker => (WORKERS_PER_MINUTE, None),
             _ => (limits.per_sender_per_minute, Some(limits.per_hour)),
         };
@@ -123,7 +123,7 @@ impl WakeLog {
     pub(super) fn count(&mut self, standing: WakeClass, now: Instant) {
         self.forget(now);
         match standing {
-            WakeClass::Answer => return,
+            WakeClass::Answer | WakeClass::Person => return,
             WakeClass::Worker => {}
             _ => self.all.push_back(now),
         }

@@ -10,6 +10,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use hub_protocol::process::command_line;
 use hub_protocol::{
     Agent, Framed, InboxName, OwnWords, QuestionState, Seq, Timestamp, Verdict, Way, WhyWoken,
     verdict,
@@ -181,11 +182,24 @@ async fn watched_file(request: &HookRequest) -> Result<Option<PathBuf>, ApiError
 fn wake_method(request: &HookRequest) -> WakeMethod {
     match request.agent {
         _ if request.params.rewake => WakeMethod::RewakeHook,
+        // The file that it watches wakes it too.
+        Agent::Claude if request.params.watches && is_hosted(request) => WakeMethod::RewakeHook,
         _ if request.params.is_headless() => WakeMethod::Never,
         _ if request.params.app_server => WakeMethod::AppServer,
         Agent::Claude => WakeMethod::BackgroundCommand,
         _ => WakeMethod::PersonOnly,
     }
+}
+
+/// Whether a program runs the session of Claude Code, and sends it one prompt after another.
+fn is_hosted(request: &HookRequest) -> bool {
+    let process = request.params.confirmed.process.as_ref();
+    let line = process.map(|it| command_line(it.pid)).unwrap_or_default();
+    let words = line.iter().flat_map(|it| it.split('='));
+    let words: Vec<&str> = words.collect();
+    words
+        .windows(2)
+        .any(|it| *it == ["--input-format", "stream-json"])
 }
 
 /// The request for a batch of everything that is pending for the session, up to [`MAX_TEXT_BYTES`].

@@ -103,10 +103,15 @@ pub(super) async fn publish(
 async fn store(
     hub: &Hub,
     (caller, witness): (Caller, &Witness),
-    posts: Vec<Post>,
+    mut posts: Vec<Post>,
     once: Option<IdempotencyKey>,
 ) -> Result<(ProjectName, Done), ApiError> {
-    let mut context = Context::new(hub).by_person(is_person(hub, caller, &posts).await?);
+    let is_person = is_person(hub, caller, &posts).await?;
+    if is_person {
+        let own = posts.iter_mut().filter(|post| is_own_word(post));
+        own.for_each(draft::as_person);
+    }
+    let mut context = Context::new(hub).by_person(is_person);
     if posts.iter().any(|post| kind_of(post) == Some(Kind::Answer)) {
         context = context.observed(witness.evidence(hub).await?);
     }
@@ -122,16 +127,26 @@ async fn store(
     Ok((project, done))
 }
 
-/// Whether a person posts these. Checked only for answers and for posts as the person; an agent that posts as the
-/// person is refused.
+/// Whether a person posts these. Checked only for answers, for posts as the person, and for what may be the person's own
+/// word; an agent that posts as the person is refused.
 async fn is_person(hub: &Hub, caller: Caller, posts: &[Post]) -> Result<bool, ApiError> {
     let senders = || posts.iter().filter_map(|post| post.from.as_ref());
     let answers = posts.iter().any(|post| kind_of(post) == Some(Kind::Answer));
     let persons = senders().any(|from| from.as_str() == InboxName::PERSON);
-    if !answers && !persons {
+    if !answers && !persons && !posts.iter().any(is_own_word) {
         return Ok(false);
     }
     Ok(caller.identify_as(hub, senders()).await? == CallerKind::Person)
+}
+
+/// Whether it is the person's own word if a person posts it: `hubctl` says that it is no session's, and it reports no
+/// state. What has a key, or goes to the person, comes from a script that the person runs.
+fn is_own_word(post: &Post) -> bool {
+    let is = |name: &Option<InboxName>, of: &str| name.as_ref().is_some_and(|it| it.as_str() == of);
+    is(&post.session, InboxName::UNKNOWN)
+        && !is(&post.to, InboxName::PERSON)
+        && post.key.is_none()
+        && matches!(kind_of(post), None | Some(Kind::Message))
 }
 
 fn answer(single: bool, project: ProjectName, done: Done) -> Response {
