@@ -57,7 +57,8 @@ fn untold<'a>(log: impl IntoIterator<Item = &'a Record>) -> Vec<Seq> {
                 let key = (it.project.clone(), it.session.clone());
                 match &it.turn {
                     // The hub's own waiter asked the agent to start it again. That is no turn that anybody waits for.
-                    Turn::Began {
+                    Turn::Failed { .. }
+                    | Turn::Began {
                         by: TurnCause::Timeout,
                     } => {}
                     Turn::Began { .. } => drop(turns.insert(key, Told::No)),
@@ -72,7 +73,6 @@ fn untold<'a>(log: impl IntoIterator<Item = &'a Record>) -> Vec<Seq> {
                         }
                         Some(Told::Later(_)) | None => {}
                     },
-                    Turn::Failed { .. } => {}
                 }
             }
             Record::SessionEnded(it) => {
@@ -104,7 +104,7 @@ enum Step {
         watched: bool,
         happened: AgentEvent,
     },
-    Notify(Draft),
+    Notify(Box<Draft>),
     Primary(InboxName),
     End(InboxName, bool),
     Pass(i64),
@@ -151,7 +151,7 @@ impl Fold {
                 (it.ts, it.expires_at) = (self.now, self.now.plus_millis(60 * MINUTE));
                 draft.tail = Some(tail_of(&draft.body));
                 Command::Notify {
-                    drafts: vec![draft],
+                    drafts: vec![*draft],
                     once: None,
                 }
             }
@@ -198,7 +198,7 @@ fn step() -> impl Strategy<Value = Step> {
                 happened,
             }
         ),
-        4 => draft().prop_map(Step::Notify),
+        4 => draft().prop_map(|it| Step::Notify(it.into())),
         1 => agent().prop_map(Step::Primary),
         1 => (agent(), any::<bool>()).prop_map(|(id, exited)| Step::End(id, exited)),
         2 => select(vec![1000, MINUTE, 10 * MINUTE]).prop_map(Step::Pass),

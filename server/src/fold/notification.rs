@@ -101,7 +101,7 @@ impl Transaction<'_> {
         let is_own =
             |name: &InboxName| !targets.is_empty() && targets.iter().all(|it| it.inbox == *name);
         let session = self.session_change(draft, &from);
-        let session = session.filter(|(name, _)| !is_own(name));
+        let session = session.filter(|(name, _)| name.is_reserved() || !is_own(name));
         if let Some((name, state)) = &session {
             let key = (it.project.clone(), name.clone());
             self.sessions.insert(key, *state);

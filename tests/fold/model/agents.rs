@@ -66,7 +66,7 @@ impl Model {
             && session.as_str() != "unknown"
         {
             // What a session only writes to itself tells nobody of its state.
-            if body.to.as_ref() == Some(&session) && session.as_str() != "primary" {
+            if body.to.as_ref() == Some(&session) && !session.is_reserved() {
                 return;
             }
             let key = (body.project.clone(), session);
