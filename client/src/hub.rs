@@ -1,6 +1,7 @@
 //! The connection to the hub: transport, proof of identity, requests. Uses [`crate::settings`] and [`crate::system`].
 
 pub(crate) mod backoff;
+pub(crate) mod pages;
 mod path;
 mod proof;
 mod socket;

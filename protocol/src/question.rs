@@ -145,6 +145,9 @@ pub struct QuestionPart {
 pub struct Questions<T = Question> {
     /// The questions, oldest first.
     pub questions: Vec<T>,
+    /// The `before` of the page with the next older ones; `None` if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Seq>,
 }
 
 /// The place where an agent's session runs.

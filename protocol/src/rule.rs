@@ -26,6 +26,9 @@ pub struct RuleInfo {
     pub fired: u64,
     /// When it fired last.
     pub last: Option<Timestamp>,
+    /// Why the hub does not run its program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
 }
 
 /// A firing in a dry run.

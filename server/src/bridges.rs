@@ -2,13 +2,15 @@
 //!
 //! It may use `config`, `core`, `fold`, `waiters`, `log`, `hub` and `hooks`.
 
-use hub_protocol::{Post, SpoolItem, Spooled};
+use hub_protocol::{Evidence, Kind, Post, SpoolItem, Spooled};
 
 use crate::core::command::{Command, IdempotencyKey};
+use crate::core::notification::kind_of;
 use crate::core::rejected::Rejected;
 use crate::hooks::{self, HookError};
 use crate::hub::Hub;
 use crate::hub::draft::{self, Context, InvalidPost};
+use crate::hub::refused::AnswerAttempt;
 
 pub mod claude_sessions;
 mod dir_watcher;
@@ -34,14 +36,38 @@ pub enum Verdict {
 
 /// Stores a spooled item as if its request had arrived now.
 pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
-    let verdict = attempt(hub, &item).await;
-    if !matches!(verdict, Verdict::Refused(_)) || !hub.is_standby() {
-        return verdict;
+    let mut verdict = attempt(hub, &item).await;
+    if matches!(verdict, Verdict::Refused(_)) && hub.is_standby() {
+        // What it replies to may be stored, and not have arrived here.
+        verdict = match hub.catch_up().await {
+            Ok(()) => attempt(hub, &item).await,
+            Err(rejected) => rejected.into(),
+        };
     }
-    // What it replies to may be stored, and not have arrived here.
-    match hub.catch_up().await {
-        Ok(()) => attempt(hub, &item).await,
-        Err(rejected) => rejected.into(),
+    if let (Verdict::Refused(_), Spooled::Post(body)) = (&verdict, &item.request) {
+        record_refused(hub, body.get()).await;
+    }
+    verdict
+}
+
+/// Records that a spooled post was refused, if it answers an open question that is for a person.
+async fn record_refused(hub: &Hub, body: &str) {
+    let placed = placed(hub, body).ok();
+    let answer = placed.filter(|it| kind_of(it) == Some(Kind::Answer));
+    let Some((answer, id)) = answer.and_then(|it| it.reply_to.map(|id| (it, id))) else {
+        return;
+    };
+    let is_open = hub.read(|state, _| state.question(id).is_some_and(|it| !it.state.is_final()));
+    if is_open.unwrap_or(false) {
+        let refused = AnswerAttempt {
+            question: id,
+            what: "answer",
+            answer: Some(&answer.msg),
+            name: &answer.from.clone().unwrap_or_default(),
+            // Which process wrote the file is not known.
+            seen: Evidence::default(),
+        };
+        refused.record(hub).await;
     }
 }
 
@@ -58,12 +84,17 @@ async fn attempt(hub: &Hub, item: &SpoolItem) -> Verdict {
 
 /// Stores a spooled post; a retry with the same key is stored once.
 async fn submit_post(hub: &Hub, key: &str, body: &str) -> Result<(), Verdict> {
+    let post = placed(hub, body)?;
+    let once = IdempotencyKey::new(key, body.as_bytes());
+    try_store(hub, post, &Context::spooled(hub), once).await
+}
+
+/// A post of the spool; as an answer, if it replies to an open question.
+fn placed(hub: &Hub, body: &str) -> Result<Post, Verdict> {
     let post: Result<Post, _> = serde_json::from_str(body);
     let mut post = post.map_err(|error| Verdict::Refused(error.to_string()))?;
     draft::without_person(&mut post);
-    let mut posts = draft::place_answers(hub, vec![post])?;
-    let once = IdempotencyKey::new(key, body.as_bytes());
-    try_store(hub, posts.remove(0), &Context::spooled(hub), once).await
+    Ok(draft::place_answers(hub, vec![post])?.remove(0))
 }
 
 /// Stores `post`; a retry with the same key is stored once.

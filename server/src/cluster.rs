@@ -59,6 +59,7 @@ mod join;
 mod lead;
 mod lease;
 mod nodes;
+mod replay;
 mod retention;
 mod signature;
 mod wire;

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::core::guarded_file::{self, UnguardedFile};
 use crate::core::rule::RuleSet;
 pub use forward::{ForwardKind, ForwardSettings, QuietHours};
-pub use guarded_file::UnguardedFile;
 use layers::Layers;
 pub use layers::{DEFAULTS, SettingSource};
 pub use values::{
@@ -18,7 +18,6 @@ pub use values::{
 };
 
 mod forward;
-mod guarded_file;
 mod layers;
 pub mod state_dir;
 mod values;

@@ -1,11 +1,13 @@
 //! The terms that every layer uses: time, commands, records, filters, secrets. It uses no other module of the server.
 
+pub mod agents_so_far;
 pub mod answer;
 pub mod asked;
 pub mod command;
 pub(crate) mod confirmed;
 pub mod durable;
 pub mod filter;
+pub mod guarded_file;
 pub mod notification;
 pub mod record;
 pub mod rejected;

@@ -38,6 +38,7 @@ pub mod dry_run;
 pub mod metrics;
 mod permit;
 mod programs;
+pub mod refused;
 pub mod stats;
 pub mod stored;
 pub mod wake_text;

@@ -19,6 +19,7 @@ use hub_protocol::{
 };
 use tokio::sync::{oneshot, watch};
 
+use crate::core::agents_so_far::AgentsSoFar;
 use crate::core::sync;
 use crate::core::time::Now;
 use crate::fold::{SessionKey, State};
@@ -273,10 +274,9 @@ impl Waiters {
         self.activity.failed_ways(place)
     }
 
-    /// Returns the earliest start of an agent that the kernel has confirmed, also of one that has ended: in clock ticks since
-    /// the boot.
-    pub fn first_agent(&self) -> Option<u64> {
-        self.activity.first_agent()
+    /// Returns what is known of all agents, also of those that have ended.
+    pub fn agents_so_far(&self) -> &AgentsSoFar {
+        self.activity.agents_so_far()
     }
 
     /// Returns the processes that the kernel has confirmed as those of agents.

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::nats::Nats;
 use super::support::{
-    cluster, hubd, key, known, member, pair, publish, settings, stored, until_active, until_follows,
+    cluster, eventually, hubd, key, known, member, pair, publish, settings, stored, until_active,
+    until_follows,
 };
 
 /// A program that may publish under the names of all hubs.
@@ -93,6 +94,28 @@ async fn a_call_counts_as_a_persons_only_with_the_signature_of_the_hub_that_took
     assert_eq!(stored(&a).await.len(), 1, "only the first one");
     let (head, _) = forger.call("b", &open, &speech, Some(&own)).await;
     assert_eq!(head["status"], 201);
+}
+
+#[tokio::test]
+async fn a_captured_call_that_is_sent_again_changes_nothing() {
+    let servers = [Nats::start()];
+    let (a, b) = pair(&servers).await;
+    let spy = async_nats::connect(servers[0].url()).await.unwrap();
+    let mut calls = spy.subscribe("hub.hub.call.*.*").await.unwrap();
+    spy.flush().await.unwrap();
+    publish(&b, "once", "w").await;
+    let call = calls.next().await.unwrap();
+    let (reply, headers) = (call.reply.unwrap(), call.headers.unwrap());
+    let again = spy.publish_with_reply_and_headers(call.subject, reply, headers, call.payload);
+    again.await.unwrap();
+    eventually("refused, the second one", async || {
+        let is_refused = a.log().contains("received before");
+        is_refused.then_some(()).ok_or_else(|| a.log())
+    })
+    .await;
+    publish(&b, "next", "w").await;
+    let said: Vec<_> = stored(&a).await.into_iter().map(|(_, it)| it).collect();
+    assert_eq!(said, ["once", "next"]);
 }
 
 #[tokio::test]

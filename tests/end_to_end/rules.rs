@@ -169,3 +169,29 @@ run = ["sh", "-c", "HUBCTL answer $HUB_ID allow; echo $? >> TOLD; (env -i HUBCTL
     assert_eq!(place.questions()[0].state, QuestionState::Open);
     place.hubctl(format!("answer {id} allow")).ok();
 }
+
+#[test]
+fn a_program_that_other_users_can_change_is_not_run_and_is_reported_with_what_to_do() {
+    let mut place = Place::new();
+    let program = place.write("note.sh", "#!/bin/sh\necho ran >> \"$0.ran\"\n");
+    place.chmod("note.sh", 0o777);
+    let rule = format!(
+        "[[on]]\nname = 'note'\ntext = 'deploy'\nrun = ['{}']\n",
+        program.display()
+    );
+    place.write("config.toml", rule);
+    place.start();
+    let fault = format!("run chmod go-w '{}'", program.display());
+    place.ctl("rules").prints(&fault);
+    place.hubctl("doctor").fails(1).prints(&fault);
+    let id = place.json("notify --json deploy")["id"].clone();
+    until("it was refused", || {
+        let trace = place.hubctl(format!("trace {id}")).run().stdout;
+        trace.contains(&fault)
+    });
+    assert!(!place.has("note.sh.ran"));
+    place.chmod("note.sh", 0o755);
+    place.ctl("notify --from another deploy");
+    until("it ran", || place.has("note.sh.ran"));
+    assert!(!place.ctl("rules").stdout.contains("does not run"));
+}

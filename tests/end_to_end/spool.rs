@@ -139,6 +139,27 @@ fn what_was_kept_for_a_hub_elsewhere_is_not_the_persons_word() {
 }
 
 #[test]
+fn an_answer_in_the_spool_that_is_refused_is_told_to_the_person_once() {
+    let mut place = Place::with_hub();
+    let ask = "notify --json --project default --from w1 --type approval push?";
+    let id = place.json(ask)["id"].clone();
+    place.kill();
+    for _ in 0..2 {
+        let answer = format!("notify --project default --type answer --reply-to {id} allow");
+        place.by("w2", &answer).ok().warns("kept in the spool");
+    }
+    place.start();
+    assert_eq!(place.files("state/spool/rejected"), 2);
+    let open = place.questions();
+    assert_eq!(open.len(), 2, "{open:?}");
+    assert_eq!(open[0].msg, "push?");
+    assert_eq!(open[1].from.as_str(), "hub");
+    let told =
+        "an unknown program that calls itself w2 tried to answer 'allow' to the request of w1";
+    assert!(open[1].msg.starts_with(told), "{}", open[1].msg);
+}
+
+#[test]
 fn a_notification_that_cannot_be_spooled_either_is_an_error() {
     let place = Place::new();
     let call = place.hubctl("notify x");

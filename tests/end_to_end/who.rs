@@ -115,20 +115,31 @@ fn a_job_that_no_terminal_shows_is_nobody() {
 }
 
 #[test]
-fn what_an_agent_left_behind_is_nobody() {
+fn what_an_agent_left_behind_is_nobody_with_and_without_a_terminal_of_its_own() {
     let (place, id) = asked();
     let wait = "while [ ! -e go ]; do sleep 0.02; done";
     let left = format!("{wait}; hubctl answer {id} allow >out 2>&1; touch done");
     place.write("work/left.sh", left);
     let register = registration(&socket(&place), "me", &json!({}));
-    let script =
-        format!("{register} >/dev/null && setsid -f sh ./left.sh </dev/null >/dev/null 2>&1");
-    place.sh(&script).ok();
-    place.write("work/go", "");
-    until("it has tried", || place.has("work/done"));
-    let said = place.read("work/out");
-    assert!(said.contains("only a person speaks as 'person'"), "{said}");
-    assert_eq!(place.questions()[0].id, id);
+    for way in [
+        "sh ./left.sh",
+        "script -qec 'sh ./left.sh' /dev/null",
+        "sh -c 'script -qec \"sh ./left.sh\" /dev/null; true'",
+    ] {
+        for made in ["work/go", "work/done"] {
+            let _ = std::fs::remove_file(place.path(made));
+        }
+        let script = format!("{register} >/dev/null && setsid -f {way} </dev/null >/dev/null 2>&1");
+        place.sh(&script).ok();
+        place.write("work/go", "");
+        until("it has tried", || place.has("work/done"));
+        let said = place.read("work/out");
+        assert!(
+            said.contains("only a person speaks as 'person'"),
+            "{way}: {said}"
+        );
+        assert_eq!(place.questions()[0].id, id);
+    }
 }
 
 #[test]
@@ -193,22 +204,108 @@ fn a_process_counts_only_for_what_runs_below_it() {
 fn an_agent_gets_no_sign_in_code_and_changes_nothing_of_the_person() {
     let place = Place::with_hub();
     let socket = socket(&place);
-    let code = request(&socket, "POST", "/login/code", &json!({}));
-    let mute = request(&socket, "PUT", "/preferences", &json!({}));
-    let devices = request(&socket, "DELETE", "/login/devices/all", &json!({}));
-    for asked in [&code, &mute, &devices] {
+    let told = json!({ "from": "worker", "type": "message", "msg": "done", "to": "person" });
+    place.sh(&request(&socket, "POST", "/notify", &told)).ok();
+    let id = place.history("")[0].id;
+    let call = |method: &str, path: &str, body: Value| request(&socket, method, path, &body);
+    let all = [
+        call("POST", "/login/code", json!({})),
+        call("PUT", "/preferences", json!({})),
+        call("DELETE", "/login/devices/all", json!({})),
+        call("PUT", &format!("/notifications/{id}/seen"), json!({})),
+        call("DELETE", &format!("/notifications/{id}/seen"), json!({})),
+        call("POST", "/seen", json!({ "ids": [id], "seen": true })),
+        call("GET", "/wait?inbox=person&timeout=0", json!({})),
+        call("POST", "/inboxes/person/ack", json!({ "ids": [id] })),
+        call("DELETE", "/inboxes/person", json!({})),
+        call("POST", "/projects/default/reset", json!({})),
+    ];
+    for asked in &all {
+        let quoted = asked.replace('\'', "'\\''");
         let said = as_agent(
             &place,
-            &format!(
-                "sh -c '{}; true' >out 2>&1; touch done",
-                asked.replace('\'', "'\\''")
-            ),
+            &format!("sh -c '{quoted}; true' >out 2>&1; touch done"),
         );
         assert!(said.contains("needs_person"), "{asked}: {said}");
     }
-    place.sh(&code).ok();
-    place.sh(&mute).ok();
+    let kept = &place.history("")[0];
+    assert_eq!((kept.id, kept.msg.as_str()), (id, "done"));
+    for asked in &all {
+        let done = place.sh(asked).run();
+        assert!(!done.stdout.contains("needs_person"), "{asked}");
+    }
     place.ctl("dashboard --print");
+}
+
+#[test]
+fn an_agent_takes_no_question_that_is_for_a_person_from_the_persons_sight() {
+    let (place, id) = asked();
+    let socket = socket(&place);
+    let hook = json!({ "hook_event_name": "SessionStart", "session_id": "other" });
+    let asks = json!({
+        "hook_event_name": "PreToolUse", "session_id": "other", "tool_name": "AskUserQuestion",
+        "tool_input": { "questions": [{ "question": "Which?", "options": [{ "label": "a" }, { "label": "b" }] }] },
+    });
+    for body in [&hook, &asks] {
+        let path = "/hooks/claude?project=default";
+        place.sh(&request(&socket, "POST", path, body)).ok();
+    }
+    let dialog = place.questions().last().expect("a dialog").id;
+    assert_ne!(dialog, id);
+    let call = |method: &str, path: &str, body: Value| request(&socket, method, path, &body);
+    let tries = [
+        call("POST", "/projects/default/reset", json!({})),
+        call("POST", "/projects/default/reset?history=true", json!({})),
+        call(
+            "POST",
+            &format!("/questions/{dialog}/withdraw"),
+            json!({ "by": "me" }),
+        ),
+        call("DELETE", &format!("/notifications/{dialog}"), json!({})),
+        call("DELETE", "/sessions/other?quiet=true", json!({})),
+    ];
+    for asked in &tries {
+        let quoted = asked.replace('\'', "'\\''");
+        let said = as_agent(
+            &place,
+            &format!("sh -c '{quoted}; true' >out 2>&1; touch done"),
+        );
+        let refused = said.contains("needs_person") || said.contains("not_yours");
+        assert!(refused, "{asked}: {said}");
+        let open = place.questions();
+        for id in [id, dialog] {
+            assert!(open.iter().any(|it| it.id == id), "{asked}: {open:?}");
+        }
+    }
+    // The person is told of it, once for each question and session.
+    let told: Vec<_> = place
+        .questions()
+        .into_iter()
+        .filter(|it| it.from.as_str() == "hub")
+        .collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(
+        told.iter()
+            .all(|it| it.msg.starts_with("me tried to withdraw")),
+        "{told:?}"
+    );
+    // Nor does it take the hub's own question back.
+    let key = format!("refused:me:{id}");
+    let clear = call(
+        "DELETE",
+        &format!("/notifications?project=default&key={key}"),
+        json!({}),
+    );
+    let said = as_agent(
+        &place,
+        &format!(
+            "sh -c '{}; true' >out 2>&1; touch done",
+            clear.replace('\'', "'\\''")
+        ),
+    );
+    assert!(said.contains("needs_person"), "{said}");
+    place.sh(&tries[0]).ok();
+    assert_eq!(place.questions().len(), 0);
 }
 
 #[test]

@@ -54,6 +54,58 @@ async fn an_answer_reaches_an_asker_with_an_inbox() {
     }
 }
 
+/// The numbers of a page of questions, and its `next`.
+async fn page(client: &Client, query: &str) -> (Vec<u64>, Option<u64>) {
+    let page = client.read(&format!("/questions?{query}")).await;
+    let listed = page["questions"].as_array().expect("a list");
+    let ids = listed.iter().filter_map(|it| it["id"].as_u64()).collect();
+    (ids, page["next"].as_u64())
+}
+
+#[tokio::test]
+async fn questions_are_listed_in_pages_from_the_newest_to_the_oldest_and_within_a_page_oldest_first()
+ {
+    let (_hub, client) = memory_hub();
+    let mut ids = Vec::new();
+    for n in 0..5 {
+        let project = if n == 2 { "/other" } else { "default" };
+        let ask = json!({ "msg": "?", "from": "w", "type": "question", "project": project });
+        ids.push(client.notify(ask).await);
+    }
+    let all = |places: &[usize]| places.iter().map(|at| ids[*at]).collect::<Vec<_>>();
+    assert_eq!(page(&client, "").await, (ids.clone(), None));
+    assert_eq!(page(&client, "limit=2").await, (all(&[3, 4]), Some(ids[3])));
+    let second = format!("limit=2&before={}", ids[3]);
+    assert_eq!(page(&client, &second).await, (all(&[1, 2]), Some(ids[1])));
+    let last = format!("limit=2&before={}", ids[1]);
+    assert_eq!(page(&client, &last).await, (all(&[0]), None));
+    // The limit counts what the filter chooses.
+    let own = "limit=3&project=default&state=all";
+    assert_eq!(page(&client, own).await, (all(&[1, 3, 4]), Some(ids[1])));
+    for wrong in ["limit=0", "limit=2001", "before=x"] {
+        let path = format!("/questions?{wrong}");
+        client.get(&path).await.expect(422);
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_questions_ends_above_eight_mebibytes() {
+    let (_hub, client) = memory_hub();
+    let mut ids = Vec::new();
+    for _ in 0..160 {
+        let ask = json!({ "msg": "x".repeat(60_000), "from": "w", "type": "question" });
+        ids.push(client.notify(ask).await);
+    }
+    let (mut listed, mut next) = page(&client, "").await;
+    assert!(next.is_some() && listed.len() < ids.len());
+    while let Some(before) = next {
+        assert_eq!(listed.first(), Some(&before));
+        let (older, beyond) = page(&client, &format!("before={before}")).await;
+        (listed, next) = ([older, listed].concat(), beyond);
+    }
+    assert_eq!(listed, ids);
+}
+
 /// Asks by a hook that the hub holds; returns the request, and the question once the hub holds the request.
 async fn asks(client: &Client, query: &'static str, event: Value) -> (JoinHandle<Value>, Value) {
     let mut events = client.events("?types=question,approval").await;

@@ -313,6 +313,7 @@ export interface Schemas {
         begins: null | Schemas["Timestamp"];
         waited_ms: number;
         lanes: Schemas["Lane"][];
+        left_out?: number;
     };
     Lane: {
         project: Schemas["Project"];
@@ -348,6 +349,7 @@ export interface Schemas {
             then: string;
             fired: number;
             last: Schemas["Timestamp"] | null;
+            fault?: string;
         }[];
         text: string;
     };
@@ -565,6 +567,7 @@ export interface Schemas {
     };
     QuestionList: {
         questions: Schemas["Question"][];
+        next?: Schemas["Seq"];
     };
     HubInfo: {
         version: string;

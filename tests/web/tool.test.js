@@ -23,14 +23,6 @@ test('every field of the input is shown', () => {
   assert.deepEqual(parseRequest(['a']), { tool: '', parts: [{ name: '', text: '[\n  "a"\n]' }] });
 });
 
-test('opencode\'s permission is read as it comes', () => {
-  const data = { via: 'hook', event: 'permission.asked', request: { permission: { id: 'per_1', type: 'bash', pattern: 'git push', title: 'git push' } } };
-  assert.deepEqual(parseRequest(data), {
-    tool: 'bash',
-    parts: [{ name: 'pattern', text: 'git push' }, { name: 'id', text: 'per_1' }, { name: 'title', text: 'git push' }],
-  });
-});
-
 test('without data there is no request', () => {
   assert.equal(parseRequest(undefined), null);
   assert.equal(parseRequest({ via: 'hook', event: 'Notification', request: null }), null);

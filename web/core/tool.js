@@ -66,16 +66,14 @@ function editOf(from) {
 }
 
 /**
- * Removes the wrapper that the hub's hook added: `{via, event, request}`, or opencode's `{permission}`.
+ * Removes the wrapper that the hub's hook added: `{via, event, request}`.
  *
  * @param {unknown} data
  * @returns {unknown} null if there is nothing
  */
 function unwrap(data) {
-  let all = data ?? null;
-  if (isObject(all) && all.via === 'hook') all = all.request ?? null;
-  if (isObject(all) && isObject(all.permission) && Object.keys(all).length === 1) all = all.permission;
-  return all;
+  const all = data ?? null;
+  return isObject(all) && all.via === 'hook' ? (all.request ?? null) : all;
 }
 
 /** @param {Record<string, unknown>} all */

@@ -120,11 +120,11 @@ export class HubTimeline extends StoreElement {
     const since = new Date(Math.min(span.from, midnight(now))).toISOString();
     try {
       /** @type {Schemas['Timeline']} */
-      const { lanes, begins } = await store.api.get(`/timeline?since=${since}`);
+      const { lanes, begins, left_out: leftOut = 0 } = await store.api.get(`/timeline?since=${since}`);
       this.#lanes = lanes.map(parseLane);
       this.#begins = begins ? Date.parse(begins) : now;
       this.#span = span;
-      setText(this.#status, '');
+      setText(this.#status, leftOut === 0 ? '' : `Too much for one picture: ${leftOut} sessions without recent changes are left out.`);
       this.#render();
     } catch (error) {
       if (!(error instanceof Problem)) throw error;

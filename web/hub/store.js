@@ -58,6 +58,7 @@ export class Store extends EventTarget {
   constructor(api) {
     super();
     this.api = api;
+    this.feed.ownDevice = api.token?.split('.')[0] ?? '';
   }
 
   /** Aborted when the session ends. */
@@ -125,10 +126,27 @@ export class Store extends EventTarget {
     this.feed.addPage({}, history);
     this.preferences = preferences;
     this.setSessions(sessions);
-    this.questions = new Map(questions.questions.map((it) => [it.id, it]));
+    const open = await this.#allQuestions(questions);
+    this.questions = new Map(open.map((it) => [it.id, it]));
     this.ready = true;
     this.changed('info', 'sessions', 'questions', 'feed', 'preferences');
     return hub;
+  }
+
+  /**
+   * The open questions of a first page and of all older ones, oldest first.
+   *
+   * @param {import('../core/types.js').Schemas['QuestionList']} page
+   */
+  async #allQuestions({ questions, next }) {
+    let all = questions;
+    while (next !== undefined) {
+      /** @type {import('../core/types.js').Schemas['QuestionList']} */
+      const older = await this.api.get(`/questions?before=${next}`);
+      all = [...older.questions, ...all];
+      next = older.next;
+    }
+    return all;
   }
 
   /** @param {{sessions: Session[], ended: number}} list */

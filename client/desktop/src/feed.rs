@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hub_protocol::{
-    Epoch, HistoryMarks, Kind, Notification, Preferences, Priority, Question, Questions, Seq,
-    Session, Sessions, Status, Timestamp,
+    Epoch, HistoryMarks, Kind, Notification, Preferences, Priority, Question, Seq, Session,
+    Sessions, Status, Timestamp,
 };
 use hubctl::{Connection, Error, Event, EventStream, Path};
 use serde::Deserialize;
@@ -214,7 +214,7 @@ impl Feed {
     async fn load(&mut self) -> Result<(), Error> {
         let hub = Arc::clone(&self.hub);
         let Sessions { sessions, .. } = hub.get::<Sessions>(Path::new("/sessions")).await?;
-        let Questions { questions } = hub.get::<Questions>(Path::new("/questions")).await?;
+        let questions = hub.questions().await?;
         let preferences = hub.get(Path::new("/preferences")).await?;
         let blocked = sessions.iter().filter_map(|it| it.last);
         let named: BTreeSet<Seq> = questions.iter().map(|it| it.id).chain(blocked).collect();

@@ -94,16 +94,12 @@ pub fn tool_request(data: &Value) -> Option<ToolRequest> {
     (found != ToolRequest::default()).then_some(found)
 }
 
-/// Removes the wrapper that the hub's hook added: `{via, event, request}`, or opencode's `{permission}`.
+/// Removes the wrapper that the hub's hook added: `{via, event, request}`.
 fn unwrap(data: &Value) -> &Value {
-    let data = if data["via"] == "hook" {
+    if data["via"] == "hook" {
         &data["request"]
     } else {
         data
-    };
-    match data.as_object() {
-        Some(all) if all.len() == 1 && data["permission"].is_object() => &data["permission"],
-        _ => data,
     }
 }
 
@@ -203,8 +199,6 @@ mod tests {
             ("cwd", "/src"),
         ];
         assert_eq!(pairs(&found), parts);
-        let opencode = json!({"permission": {"type": "edit", "pattern": "*"}});
-        assert_eq!(pairs(&tool_request(&opencode).unwrap()), [("pattern", "*")]);
         assert_eq!(
             pairs(&tool_request(&json!("text")).unwrap()),
             [("", "text")]

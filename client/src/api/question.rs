@@ -3,17 +3,22 @@
 use std::fmt::Write as _;
 
 use hub_protocol::{Kind, ProjectName, Question, QuestionState, Seq, Timestamp};
+use serde::de::DeserializeOwned;
 
 use crate::error::Error;
-use crate::hub::{Hub, Path, Request, parse};
+use crate::hub::{Hub, Path, Request, pages, parse};
 use crate::output::age::age;
 use crate::output::say;
 use crate::output::text::{line, said};
 
-/// The request for the open questions of `project` or of all projects; with `all`, for settled ones too.
-pub(crate) fn request(project: Option<&ProjectName>, all: bool) -> Request {
+/// The open questions of `project` or of all projects, oldest first; with `all`, settled ones too.
+pub(crate) async fn questions<T: DeserializeOwned>(
+    hub: &Hub,
+    project: Option<&ProjectName>,
+    all: bool,
+) -> Result<Vec<T>, Error> {
     let path = Path::new("/questions").maybe("project", project);
-    Request::get(path.maybe("state", all.then_some("all")))
+    pages::questions(hub, &path.maybe("state", all.then_some("all"))).await
 }
 
 /// The path of the question `id`.

@@ -1,8 +1,7 @@
 //! `hubctl look`: shows one session in detail.
 
 use hub_protocol::{
-    HistoryPage, InboxName, Listener, ProjectName, Question, Questions, Seq, Session, SessionState,
-    Timestamp,
+    HistoryPage, InboxName, Listener, ProjectName, Question, Seq, Session, SessionState, Timestamp,
 };
 use serde_json::value::RawValue;
 
@@ -91,13 +90,13 @@ pub(crate) async fn run(args: &LookArgs, context: &Context) -> Result<Exit, Erro
 
 /// The session's open questions, as the hub's JSON.
 async fn questions(hub: &Hub, session: &Session) -> Result<Vec<Box<RawValue>>, Error> {
-    let request = question::request(Some(&session.project), false);
-    let mut all: Questions<Box<RawValue>> = parse(&hub.text(&request).await?)?;
-    all.questions.retain(|json| {
+    let mut all: Vec<Box<RawValue>> =
+        question::questions(hub, Some(&session.project), false).await?;
+    all.retain(|json| {
         parse::<Question>(json.get())
             .is_ok_and(|question| question.from == session.id && !question.state.is_final())
     });
-    Ok(all.questions)
+    Ok(all)
 }
 
 /// The session's last notifications, newest first, as the hub's JSON.

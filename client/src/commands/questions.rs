@@ -1,12 +1,13 @@
 //! `hubctl questions`: lists the questions that need an answer.
 
 use hub_protocol::{Question, Questions, Timestamp};
+use serde_json::value::RawValue;
 
-use crate::api::question::{describe, request};
+use crate::api::question::{describe, questions};
 use crate::arguments::projects::ProjectScope;
 use crate::error::Error;
 use crate::exit_code::Exit;
-use crate::hub::parse;
+use crate::hub::{json, parse};
 use crate::identity::Context;
 use crate::output::text::json_line;
 use crate::output::{println, say};
@@ -32,20 +33,22 @@ pub(crate) struct QuestionsArgs {
 
 pub(crate) async fn run(args: &QuestionsArgs, context: &Context) -> Result<Exit, Error> {
     let project = args.scope.project(context).await?;
-    let answer = context
-        .hub()?
-        .text(&request(project.as_ref(), args.all))
-        .await?;
+    let hub = context.hub()?;
+    let questions: Vec<Box<RawValue>> = questions(&hub, project.as_ref(), args.all).await?;
     if args.json {
-        println(json_line(&answer))?;
+        let all = Questions {
+            questions,
+            next: None,
+        };
+        println(json_line(&json(&all)?))?;
         return Ok(Exit::DONE);
     }
-    let Questions::<Question> { questions } = parse(&answer)?;
     if questions.is_empty() {
         say("no open questions");
     }
     let now = Timestamp::now();
-    for question in questions {
+    for json in questions {
+        let question: Question = parse(json.get())?;
         let place = if args.scope.all_projects {
             format!("  in {}", question.project)
         } else {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::io::BufRead;
 use std::time::Duration;
 
 use anyhow::{bail, ensure};
@@ -114,29 +115,39 @@ impl Tunnel<'_> {
     /// Returns how many are gone.
     fn bring(&self, script: &mut Script, complaints: &mut Complaints<'_>) -> anyhow::Result<usize> {
         script.write_line("list")?;
-        let mut acts = Vec::new();
-        let mut listing = SpoolListing::new(script.output_within(PATIENCE), Timestamp::now());
-        let mut number = 0;
-        while let Some(file) = listing.next_file()? {
-            number += 1;
-            match file {
-                // The hub reads it from the spool; a repeated key is stored once.
-                Listed::Item(item) => match self.spool.keep(&item) {
-                    Ok(()) => acts.push(format!("rm {number}")),
-                    Err(error) => complaints.add(format!("its spool waits: {error:#}")),
-                },
-                Listed::Refused { name, why } => {
-                    complaints.add(format!("the file '{name}' in its spool is refused: {why}"));
-                    acts.push(format!("aside {number}"));
-                }
-            }
-        }
-        drop(listing);
+        let complain = |text| complaints.add(text);
+        let acts = take_in(script.output_within(PATIENCE), &self.spool, complain)?;
         for act in &acts {
             script.write_line(act)?;
         }
         Ok(acts.len())
     }
+}
+
+/// Keeps the items of a listing in the spool here. Returns what the other machine shall do with each file that is done.
+fn take_in(
+    listing: impl BufRead,
+    spool: &Spool,
+    mut complain: impl FnMut(String),
+) -> anyhow::Result<Vec<String>> {
+    let mut acts = Vec::new();
+    let mut listing = SpoolListing::new(listing, Timestamp::now());
+    let mut number = 0;
+    while let Some(file) = listing.next_file()? {
+        number += 1;
+        match file {
+            // The hub reads it from the spool; a repeated key is stored once.
+            Listed::Item(item) => match spool.keep(&item) {
+                Ok(()) => acts.push(format!("rm {number}")),
+                Err(error) => complain(format!("its spool waits: {error:#}")),
+            },
+            Listed::Refused { name, why } => {
+                complain(format!("the file '{name}' in its spool is refused: {why}"));
+                acts.push(format!("aside {number}"));
+            }
+        }
+    }
+    Ok(acts)
 }
 
 /// The argument of ssh's -R that forwards the socket `there` to the socket `here`. ssh gives a meaning to some characters;
@@ -186,7 +197,104 @@ impl<'a> Complaints<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use hub_protocol::{SpoolItem, SpoolKey, is_unprintable};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::settings::{HubLocation, Settings};
+    use crate::system::env::Env;
+
+    /// A file of a listing: mostly an item with its own name, else any name, content or both.
+    fn file() -> impl Strategy<Value = Vec<u8>> {
+        let key = prop_oneof![
+            4 => "[0-9a-z-]{1,12}",
+            1 => Just("../outside".to_owned()),
+            1 => Just("/outside".to_owned()),
+            1 => Just("rejected".to_owned()),
+            1 => Just(".draft.tmp".to_owned()),
+            1 => any::<String>(),
+        ];
+        let content = |key: String| {
+            let post = format!(r#"{{"v":1,"key":"{key}","post":{{"msg":"a"}}}}"#);
+            let hook = format!(
+                r#"{{"v":1,"key":"{key}","hook":{{"agent":"pi","query":"","ts":1,"body":{{}}}}}}"#
+            );
+            let any = vec(any::<u8>(), 0..40);
+            prop_oneof![4 => Just(post.into()), 1 => Just(hook.into()), 1 => any]
+        };
+        (key.prop_flat_map(move |key| (Just(key.clone()), content(key))))
+            .prop_map(|(key, content)| [key.as_bytes(), b"\0", &content, b"\0"].concat())
+    }
+
+    /// A listing of some files, of which some bytes are replaced, removed or doubled, and the end may be missing.
+    fn listing() -> impl Strategy<Value = Vec<u8>> {
+        let change = (any::<prop::sample::Index>(), any::<u8>(), 0..3u8);
+        let mutated = (vec(file(), 0..6), vec(change, 0..4)).prop_map(|(files, changes)| {
+            let mut bytes = [files.concat(), vec![0]].concat();
+            for (place, byte, how) in changes {
+                let at = place.index(bytes.len());
+                match how {
+                    0 => bytes[at] = byte,
+                    1 if bytes.len() > 1 => drop(bytes.remove(at)),
+                    _ => bytes.insert(at, bytes[at]),
+                }
+            }
+            bytes
+        });
+        prop_oneof![1 => vec(any::<u8>(), 0..200), 8 => mutated]
+    }
+
+    /// The files below a directory, with their contents.
+    fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                found.extend(files(&path));
+            } else {
+                found.push((path.display().to_string(), fs::read(&path).unwrap()));
+            }
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_other_machine_lists_is_written_only_as_items_of_the_spool(
+            bytes in listing()
+        ) {
+            let place = tempfile::tempdir().unwrap();
+            let state = place.path().join("state");
+            let env = Env::of(place.path(), &[("HUB_STATE_DIR", state.to_str().unwrap())]);
+            let mut settings = Settings::resolve(&HubLocation::default(), &env).unwrap();
+            settings.state_dir.source = "default";
+            let mut said = Vec::new();
+            let acts = take_in(&*bytes, &Spool::of(&settings), |text| said.push(text));
+            let prefix = format!("{}/", state.join("spool").display());
+            let mut kept = 0;
+            for (path, content) in files(place.path()) {
+                let key: Option<SpoolKey> = path.strip_prefix(&prefix).and_then(|it| it.parse().ok());
+                prop_assert!(key.is_some(), "{path}");
+                prop_assert!(SpoolItem::parse(&key.unwrap(), &content).is_ok(), "{path}");
+                kept += 1;
+            }
+            for text in said {
+                prop_assert!(!text.chars().any(is_unprintable), "{text:?}");
+            }
+            if let Ok(acts) = &acts {
+                let removed = acts.iter().filter(|it| it.starts_with("rm ")).count();
+                prop_assert!(removed >= kept, "{acts:?}");
+            }
+            for act in acts.unwrap_or_default() {
+                let number = act.strip_prefix("rm ").or(act.strip_prefix("aside "));
+                prop_assert!(number.is_some_and(|it| it.parse::<usize>().is_ok()), "{act}");
+            }
+        }
+    }
 
     #[test]
     fn only_a_plain_path_is_given_to_ssh() {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hub_protocol::{
-    AnswerPost, AnswerText, HistoryPage, Kind, PhaseName, Post, Published, Question, Questions,
-    SeenReply, SeenRequest, Sessions, Timestamp,
+    AnswerPost, AnswerText, HistoryPage, Kind, PhaseName, Post, Published, Question, SeenReply,
+    SeenRequest, Sessions, Timestamp,
 };
 use hubctl::{Connection, Error, Event, Path};
 use serde::Deserialize;
@@ -79,9 +79,13 @@ impl Live {
         let cursor = format!("{}-{}", view.hub.epoch, view.hub.head);
         let path = Path::new("/events").with("kinds", KINDS);
         let mut events = self.connection.events(path, Some(&cursor)).await?;
+        let mut wait = if view.is_whole() {
+            WORKING_REFRESH
+        } else {
+            Duration::ZERO
+        };
         self.tell(Update::Loaded(Box::new(view)));
         let mut refreshed = Instant::now();
-        let mut wait = WORKING_REFRESH;
         loop {
             tokio::select! {
                 event = events.next() => match event? {
@@ -120,10 +124,10 @@ impl Live {
     /// Loads sessions and questions. Returns when to do so again if nothing happens.
     async fn refresh(&self) -> Result<Duration, Error> {
         let sessions: Sessions = self.connection.get(Path::new("/sessions")).await?;
-        let questions: Questions = self.connection.get(Path::new("/questions")).await?;
+        let questions = self.connection.questions().await?;
         let mut phases = sessions.sessions.iter().map(|it| it.phase.name);
         let works = phases.any(|it| it == PhaseName::Working);
-        self.tell(Update::Refreshed(sessions.sessions, questions.questions));
+        self.tell(Update::Refreshed(sessions.sessions, questions));
         Ok(if works { WORKING_REFRESH } else { MAX_REFRESH })
     }
 

@@ -24,6 +24,13 @@ pub(crate) struct FirstView {
     preferences: Preferences,
 }
 
+impl FirstView {
+    /// Whether it has all open questions.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.questions.next.is_none()
+    }
+}
+
 /// The hub's state, as far as it is shown.
 #[derive(Debug, Default)]
 pub(crate) struct Store {

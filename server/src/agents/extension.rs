@@ -47,7 +47,7 @@ fn happened(
         "question.asked" | "form.created" => asked(properties),
         "permission.asked" => AgentEvent::Permission {
             text: permission(properties),
-            data: Some(json!({ "permission": properties })),
+            data: Some(request(properties)),
         },
         "session.error" | "session.execution.failed" => failed(properties),
         "session.execution.interrupted" => AgentEvent::Interrupted,
@@ -117,6 +117,25 @@ fn permission(properties: &Map<String, Value>) -> String {
     words.collect::<Vec<_>>().join(": ")
 }
 
+/// The request of a permission, in Claude Code's form. The ids in it say nothing to a person.
+fn request(properties: &Map<String, Value>) -> Value {
+    let mut input = properties.clone();
+    for id in ["id", "sessionID", "tool"] {
+        input.remove(id);
+    }
+    let mut kinds = ["permission", "action"].into_iter();
+    let kind = kinds.find_map(|name| input.remove(name));
+    let metadata = input.get("metadata").and_then(Value::as_object).cloned();
+    let is_new = |it: &Map<String, Value>| !it.keys().any(|name| input.contains_key(name));
+    if let Some(metadata) = metadata.filter(is_new) {
+        input.remove("metadata");
+        let repeated = metadata.get("command").map(|it| json!([it]));
+        input.retain(|name, it| name != "patterns" || Some(&*it) != repeated.as_ref());
+        input.extend(metadata);
+    }
+    json!({ "tool_name": kind, "tool_input": input })
+}
+
 /// A failed turn. `OpenCode` 1 reports an interrupted one as an error too.
 fn failed(properties: &Map<String, Value>) -> AgentEvent {
     let error = properties.get("error").and_then(Value::as_object);
@@ -179,6 +198,21 @@ mod tests {
             };
             assert_eq!(text, shown);
         }
+    }
+
+    #[test]
+    fn a_permission_comes_with_its_request_and_without_ids() {
+        let properties = json!({
+            "id": "per_1", "sessionID": "ses_1", "permission": "bash", "patterns": ["ls"], "always": ["ls *"],
+            "metadata": { "command": "ls" }, "tool": { "messageID": "msg_1", "callID": "call_1" },
+        });
+        let asked = event("permission.asked", &properties);
+        let AgentEvent::Permission { data, .. } = asked else {
+            panic!("{asked:?}")
+        };
+        let request =
+            json!({ "tool_name": "bash", "tool_input": { "always": ["ls *"], "command": "ls" } });
+        assert_eq!(data, Some(request));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use tower::ServiceExt as _;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::nodes::Nodes;
+use super::replay::ReceivedCalls;
 use super::wire::{self, CallHead, CallId, CallRequest, ResponseHead, Submitted};
 use super::{Cluster, Role, front, handover};
 use crate::core::command::Command;
@@ -43,6 +44,8 @@ pub(super) struct HeldCalls {
     calls: Mutex<BTreeMap<(String, CallId), HeldCall>>,
     /// The nodes whose calls were not signed.
     unsigned: Mutex<BTreeSet<String>>,
+    /// The signed calls of this term.
+    received: Mutex<ReceivedCalls>,
 }
 
 struct HeldCall {
@@ -109,7 +112,7 @@ async fn serve_term(cluster: &Cluster, routes: &Router, term: u64) {
     match cluster.0.client.subscribe(subject).await {
         Ok(mut calls) => {
             while let Some(message) = calls.next().await {
-                accept(cluster, routes, message).await;
+                accept(cluster, routes, term, message).await;
             }
         }
         Err(error) => tracing::warn!(%error, "calls of other hubs cannot be received"),
@@ -117,7 +120,7 @@ async fn serve_term(cluster: &Cluster, routes: &Router, term: u64) {
     tokio::time::sleep(RETRY).await;
 }
 
-async fn accept(cluster: &Cluster, routes: &Router, message: Message) {
+async fn accept(cluster: &Cluster, routes: &Router, term: u64, message: Message) {
     let node = message.subject.rsplit('.').next();
     let node = node.unwrap_or_default().to_owned();
     let signed = cluster.0.keys.has_signed(&node, &message);
@@ -128,6 +131,16 @@ async fn accept(cluster: &Cluster, routes: &Router, message: Message) {
         tracing::warn!(node, "a call of another hub cannot be read");
         return;
     };
+    // A cancelled call is noted too: it may arrive after its end.
+    let is_new = !signed || sync::lock(&cluster.0.held.received).note(term, &node, head.id());
+    if !is_new && !matches!(head, CallHead::Cancel(_)) {
+        tracing::warn!(
+            node,
+            id = head.id(),
+            "a call of another hub was received before: it is not carried out again"
+        );
+        return;
+    }
     match (head, message.reply) {
         (CallHead::Cancel(id), _) => cancel(cluster, (node, id)).await,
         (CallHead::Open(request), Some(reply)) => {

@@ -195,7 +195,7 @@ async fn request_head(cluster: &Cluster, parts: &Parts) -> Result<CallRequest, A
     let path = parts.uri.path();
     let names_a_process = path.starts_with("/hooks/") || path.starts_with("/sessions/");
     let lineage = match parts.method {
-        Method::POST | Method::PUT if names_a_process => caller.lineage().await,
+        Method::POST | Method::PUT | Method::DELETE if names_a_process => caller.lineage().await,
         _ => None,
     };
     Ok(CallRequest {

@@ -11,7 +11,7 @@ use crate::core::command::Command;
 use crate::http::peer::CallerKind;
 use crate::http::request::caller::Lineage;
 
-/// The id of a forwarded call, unique for its node.
+/// The id of a forwarded call, unique for its node: the run of the node, and the number of the call in it.
 pub(super) type CallId = String;
 
 /// The first line of a message to the active hub.
@@ -25,6 +25,18 @@ pub(super) enum CallHead {
     HandOver { id: CallId, node: String },
     /// The client of this call has gone.
     Cancel(CallId),
+}
+
+impl CallHead {
+    /// The id of the call.
+    pub(super) fn id(&self) -> &CallId {
+        match self {
+            Self::Open(CallRequest { id, .. })
+            | Self::Submit { id, .. }
+            | Self::HandOver { id, .. }
+            | Self::Cancel(id) => id,
+        }
+    }
 }
 
 /// A request without its body.

@@ -24,12 +24,16 @@ const TOOL: [&str; 4] = ["tool_name", "tool", "toolName", "type"];
 const INPUT: [&str; 4] = ["tool_input", "input", "args", "arguments"];
 /// Parts of the names of tools that change files, and the fields that only say which file.
 const EDITORS: [&str; 5] = ["edit", "write", "patch", "create", "replace"];
-const PLACES: [&str; 8] = [
+const PLACES: [&str; 12] = [
     "file_path",
     "filePath",
+    "filepath",
     "path",
     "notebook_path",
     "pattern",
+    "patterns",
+    "resources",
+    "always",
     "url",
     "description",
     "mode",
@@ -134,11 +138,6 @@ fn dialog(dialog: &Value) -> Option<String> {
 
 /// A request in any agent's format, with all its fields; `None` if it does not say what it would do.
 fn request(request: &Value) -> Option<String> {
-    let request = match request.as_object() {
-        // OpenCode's wrapper.
-        Some(all) if all.len() == 1 && request["permission"].is_object() => &request["permission"],
-        _ => request,
-    };
     let Some(all) = request.as_object() else {
         return text(request);
     };
@@ -309,7 +308,8 @@ mod tests {
         ] {
             assert!(!permission(tool, input).1, "{tool}");
         }
-        let opencode = json!({"permission": {"type": "edit", "pattern": "*"}});
+        let opencode =
+            json!({"tool_name": "edit", "tool_input": {"patterns": ["a"], "always": ["*"]}});
         assert!(!of("approval", json!({"via": "hook", "request": opencode})).1);
     }
 

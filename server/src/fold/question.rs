@@ -271,6 +271,17 @@ impl State {
         open
     }
 
+    /// Returns the first open question of a project for which `which` is true.
+    pub fn open_question_of(
+        &self,
+        project: &ProjectName,
+        which: impl Fn(&Question) -> bool,
+    ) -> Option<Seq> {
+        let mut open = self.questions.open();
+        let found = open.find(|(_, it)| it.project == *project && which(it));
+        found.map(|(id, _)| id)
+    }
+
     /// Returns the questions that are open, or whose asker does not have the answer yet, oldest first.
     pub fn unfinished_questions(&self) -> impl Iterator<Item = (Seq, &Question)> {
         let all = self.questions.all();

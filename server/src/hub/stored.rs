@@ -6,6 +6,7 @@ use bytes::Bytes;
 use hub_protocol::{Kind, Notification, Priority, ProjectName, Seq, Timestamp};
 
 use super::Hub;
+use crate::core::rejected::Rejected;
 use crate::log::journal::JournalError;
 use crate::log::{Event, Log};
 use crate::waiters::Offered;
@@ -18,6 +19,16 @@ pub async fn event(log: &Arc<Log>, seq: Seq) -> Result<Option<Arc<Event>>, Journ
     let log = Arc::clone(log);
     let read = tokio::task::spawn_blocking(move || log.get(seq)).await;
     read.map_err(std::io::Error::other)?
+}
+
+/// A notification that the log still holds, also if retention has carried it to another record.
+pub async fn notification(hub: &Hub, id: Seq) -> Result<Option<Notification>, Rejected> {
+    let location = hub.read(|state, _| state.location(id).unwrap_or(id))?;
+    let stored = event(hub.log(), location).await;
+    let stored = stored.map_err(|_| Rejected::Storage)?;
+    let stored = stored.filter(|event| !hub.log().hides(event));
+    let json = stored.and_then(|event| event.json());
+    Ok(json.and_then(|json| serde_json::from_slice(&json).ok()))
 }
 
 /// The JSON of a delivered item, marked if it was delivered before.

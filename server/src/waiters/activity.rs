@@ -7,6 +7,7 @@ use hub_protocol::process::started;
 use hub_protocol::{FailedWay, InboxName, Process, ProjectName, Timestamp, ToolCall, Way};
 
 use super::tool_calls::{ToolCalls, ToolReport};
+use crate::core::agents_so_far::AgentsSoFar;
 use crate::core::record::TurnCause;
 use crate::core::time::Now;
 use crate::fold::{SessionKey, State};
@@ -47,18 +48,18 @@ pub struct Activity {
     waited: HashSet<SessionKey>,
     /// The processes that the kernel has confirmed as those of sessions.
     agents: Vec<Process>,
-    /// The earliest start of one of them, in clock ticks since the boot.
-    first_agent: Option<u64>,
+    agents_so_far: AgentsSoFar,
     forgot: Option<Instant>,
 }
 
 impl Activity {
-    /// Keeps the process of an agent, also after its session names another one. Those that have ended make room.
-    pub fn note_agent(&mut self, process: &Process) {
+    /// Keeps the process of an agent, also after its session names another one. Those that have ended make room. `group` is
+    /// its control group.
+    pub fn note_agent(&mut self, process: &Process, group: Option<String>) {
         if self.agents.contains(process) {
             return;
         }
-        self.first_agent = self.first_agent.into_iter().chain(process.started).min();
+        self.agents_so_far.note(process.started, group);
         self.agents.retain(|it| started(it.pid) == it.started);
         self.agents.push(process.clone());
     }
@@ -68,9 +69,9 @@ impl Activity {
         &self.agents
     }
 
-    /// The earliest start of an agent, also of one that has ended.
-    pub(super) fn first_agent(&self) -> Option<u64> {
-        self.first_agent
+    /// What is known of all agents, also of those that have ended.
+    pub(super) fn agents_so_far(&self) -> &AgentsSoFar {
+        &self.agents_so_far
     }
 
     /// Notes a session's activity.

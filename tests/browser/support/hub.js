@@ -165,13 +165,19 @@ export class Hub {
     return (await this.call('POST', '/login/code', {}, {}, this.socket)).json;
   }
 
-  /** All ids of the log, oldest first. @returns {Promise<number[]>} */
-  async ids() {
+  /**
+   * The ids of the log, oldest first, without the hub's messages about browsers that signed in: the page shows none of its own.
+   *
+   * @param {(one: {id: number, seen: boolean}) => boolean} [which]
+   * @returns {Promise<number[]>}
+   */
+  async ids(which = () => true) {
     /** @type {number[]} */
     const ids = [];
     for (let after = 0; ; ) {
       const page = await this.get(`/notifications?limit=500&after=${after}`);
-      ids.push(...page.notifications.map((/** @type {{id: number}} */ one) => one.id));
+      const said = page.notifications.filter((/** @type {any} */ one) => !one.data?.signed_in && which(one));
+      ids.push(...said.map((/** @type {{id: number}} */ one) => one.id));
       if (page.next === undefined) return ids;
       after = page.next;
     }

@@ -1,6 +1,8 @@
 //! Checks whether the hub answers, belongs to this user, and fits this client.
 
-use hub_protocol::{ClusterInfo, Counted, Device, Devices, ForwardInfo, Hello, Ready, Timestamp};
+use hub_protocol::{
+    ClusterInfo, Counted, Device, Devices, ForwardInfo, Hello, Ready, RuleInfo, RuleList, Timestamp,
+};
 
 use super::finding::Finding;
 use crate::error::Error;
@@ -51,6 +53,7 @@ pub(super) async fn check(context: &Context) -> (Vec<Finding>, Option<Hub>) {
         found.extend(in_cluster.map(|it| cluster(it, &about.version)));
         found.extend(about.forwards.iter().map(forward));
         found.extend(approvers(&hub, about.agents_may_approve).await);
+        found.extend(rules(&hub).await);
     }
     if !hub.is_remote() {
         found.extend(tcp(context, &hub).await);
@@ -107,6 +110,19 @@ async fn approvers(hub: &Hub, agents_may_approve: bool) -> Vec<Finding> {
         )
     });
     signed_in.chain(agents).collect()
+}
+
+/// Reports the rules whose programs the hub does not run.
+async fn rules(hub: &Hub) -> Vec<Finding> {
+    let request = Request::get(Path::new("/rules"));
+    let answer = hub.text_within(&request, PATIENCE).await;
+    let listed = answer.and_then(|it| parse::<RuleList>(&it));
+    let rules = listed.map(|it| it.rules).unwrap_or_default().into_iter();
+    let fault = |RuleInfo { name, fault, .. }| {
+        let what = format!("the program of the rule '{name}' does not run: {}", fault?);
+        Some(Finding::problem(what, "see docs/rules.md"))
+    };
+    rules.filter_map(fault).collect()
 }
 
 /// Reports what was lost, until the person has settled the hub's question about it.

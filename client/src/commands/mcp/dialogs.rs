@@ -9,7 +9,7 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use hub_protocol::{AnswerPost, InboxName, Kind, Question, Questions, Seq};
+use hub_protocol::{AnswerPost, InboxName, Kind, Question, Seq};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;
 use crate::hub::sse::{EventParser, chunk};
-use crate::hub::{Hub, PATIENCE, Path, Request, json as body, parse};
+use crate::hub::{Hub, PATIENCE, Path, Request, json as body};
 use crate::output::text::{cut, line};
 use crate::output::{println, say};
 use crate::system::runtime::block_on;
@@ -152,8 +152,7 @@ impl Follower {
 
     /// Opens and closes dialogs, so that they are those of the open questions.
     async fn look(&mut self, hub: &Hub) -> Result<(), Error> {
-        let request = question::request(Some(&self.proxy.project), false);
-        let Questions { questions } = parse::<Questions>(&hub.text(&request).await?)?;
+        let questions = question::questions(hub, Some(&self.proxy.project), false).await?;
         let is_for_person = |it: &Question| {
             it.kind == Kind::Question
                 // A dialog in the asker's own terminal cannot be answered here.

@@ -12,6 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 
+use crate::core::guarded_file::{UnguardedFile, check_program};
 use crate::hub::{Programs, RunningProgram};
 
 /// How long the hub reads what is left of the output after the end.
@@ -51,7 +52,11 @@ impl Program {
     /// Runs the program to its end or its time limit. Returns how it failed, and logs that with the last line of its output.
     pub(super) async fn run(&self, programs: &Arc<Programs>) -> Result<(), String> {
         let program = self.words[0].as_str();
-        let (why, said) = match self.ended(programs).await {
+        let ended = match self.check().await {
+            Ok(()) => self.ended(programs).await,
+            Err(unguarded) => Err(std::io::Error::other(unguarded)),
+        };
+        let (why, said) = match ended {
             Ok((Some(status), _)) if status.success() => return Ok(()),
             Ok((Some(status), said)) => (status.to_string(), said),
             Ok((None, said)) => (format!("killed after {} s", self.limit.as_secs()), said),
@@ -65,6 +70,13 @@ impl Program {
             "a rule's program failed"
         );
         Err(why)
+    }
+
+    /// Fails if other users can change the program.
+    async fn check(&self) -> Result<(), UnguardedFile> {
+        let program = self.words[0].clone();
+        let checked = tokio::task::spawn_blocking(move || check_program(&program));
+        checked.await.map_err(std::io::Error::other)?
     }
 
     /// Returns how the program ended, `None` after the time limit, and the last line of its output.

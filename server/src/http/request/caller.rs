@@ -21,6 +21,7 @@ mod terminal;
 pub(crate) use ancestors::{Ancestors, Lineage};
 #[cfg(target_os = "linux")]
 pub(crate) use processes::is_beside_us;
+pub(crate) use terminal::group as group_of;
 
 /// The caller of a request: its dashboard session and its peer process, as the guard and the socket report them.
 #[derive(Debug, Clone, Copy)]
@@ -74,7 +75,7 @@ impl Caller {
             return Ok(CallerKind::Unknown);
         };
         let mut agents = agents(hub)?;
-        let first = hub.read(|_, waiters| waiters.read().first_agent())?;
+        let so_far = hub.read(|_, waiters| waiters.read().agents_so_far().clone())?;
         // On a blocking thread, because reading the environment of a process may wait for that process.
         let programs = Arc::clone(hub.programs());
         agents.extend(programs.first());
@@ -82,7 +83,7 @@ impl Caller {
             if programs.include(pid) {
                 return CallerKind::Agent;
             }
-            processes::inspect(pid, &agents, first)
+            processes::inspect(pid, &agents, &so_far)
         });
         Ok(inspection.await.unwrap_or(CallerKind::Unknown))
     }
@@ -113,6 +114,14 @@ impl Caller {
         match self.kind(hub).await? {
             CallerKind::AgentsChild | CallerKind::Agent => Err(Code::NeedsPerson.into()),
             CallerKind::Person | CallerKind::Unknown => Ok(()),
+        }
+    }
+
+    /// Refuses agents as readers of the person's inbox: what they read, the person would not get.
+    pub(crate) async fn may_read_as(self, hub: &Hub, inbox: &InboxName) -> Result<(), ApiError> {
+        match inbox.as_str() {
+            InboxName::PERSON => self.refuse_agents(hub).await,
+            _ => Ok(()),
         }
     }
 

@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use hub_protocol::process::{boot_id, started};
 use hub_protocol::{InboxName, Process, ProjectName, SessionInfo};
 
-use super::caller::{Caller, Lineage};
+use super::caller::{Caller, Lineage, group_of};
 use crate::core::confirmed::Confirmed;
 use crate::http::error::ApiError;
 use crate::hub::Hub;
@@ -75,7 +75,8 @@ impl LocalClaim {
                 // Nearly every hook names a known one, and then none waits for the writer.
                 let is_known = waiters.read().agents().contains(process);
                 if !is_known {
-                    waiters.write().activity().note_agent(process);
+                    let group = group_of(process.pid);
+                    waiters.write().activity().note_agent(process, group);
                 }
             })?;
         }

@@ -11,12 +11,13 @@ use hub_protocol::{
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{json_response, stored, thread};
+use super::{json_response, refused, stored, thread};
 use crate::core::command::Command;
 use crate::core::filter::Filter;
-use crate::fold::State as Fold;
+use crate::fold::{Question, State as Fold};
 use crate::http::error::{ApiError, Code};
 use crate::http::request::caller::Caller;
+use crate::http::request::evidence::Witness;
 use crate::http::request::params::{FilterParams, Params, PathParam};
 use crate::hub::Hub;
 use crate::hub::draft;
@@ -321,15 +322,15 @@ pub(super) async fn withdraw(
     State(hub): State<Hub>,
     PathParam(id): PathParam<Seq>,
     caller: Caller,
+    witness: Witness,
 ) -> Result<Json<Withdrawn>, ApiError> {
     find(&hub, id).await?;
-    let is_kept = hub.read(|state, _| {
+    let kept = hub.read(|state, _| {
         let question = state.question(id);
-        question.is_some_and(|it| !it.state.is_final() && it.is_kept_for_person())
+        let kept = question.filter(|it| !it.state.is_final() && it.is_kept_for_person());
+        kept.map(|_| id)
     })?;
-    if is_kept {
-        caller.demand_person(&hub).await?;
-    }
+    refused::demand_person(&hub, (caller, &witness), kept).await?;
     let done = hub.submit(Command::Withdraw { ids: vec![id] }).await?;
     Ok(Json(Withdrawn {
         withdrawn: done.settled,
@@ -340,8 +341,18 @@ pub(super) async fn withdraw(
 pub(super) async fn withdraw_key(
     State(hub): State<Hub>,
     Params(KeyParams { project, key, from }): Params<KeyParams>,
+    caller: Caller,
+    witness: Witness,
 ) -> Result<Json<Withdrawn>, ApiError> {
     draft::check_key(&key)?;
+    let kept = hub.read(|state, _| {
+        let is_kept = |it: &Question| {
+            let is_from = from.as_ref().is_none_or(|from| *from == it.from);
+            is_from && it.key.as_ref() == Some(&key) && it.is_kept_for_person()
+        };
+        state.open_question_of(&project, is_kept)
+    })?;
+    refused::demand_person(&hub, (caller, &witness), kept).await?;
     let done = hub
         .submit(Command::WithdrawKey { project, from, key })
         .await?;

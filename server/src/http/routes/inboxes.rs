@@ -7,13 +7,15 @@ use axum::extract::State;
 use hub_protocol::{AckRequest, Acked, Dropped, InboxInfo, InboxName, Inboxes, ProjectName, Seq};
 use serde::Deserialize;
 
-use super::stored;
 use super::wait::{self, MAX_AS};
+use super::{refused, stored};
 use crate::core::command::Command;
 use crate::core::notification::is_longer;
 use crate::core::time::Now;
-use crate::fold::{Inbox, State as Fold};
+use crate::fold::{Inbox, Question, State as Fold};
 use crate::http::error::{ApiError, Code};
+use crate::http::request::caller::Caller;
+use crate::http::request::evidence::Witness;
 use crate::http::request::params::{Params, PathParam, ProjectFilter, ProjectParam};
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
@@ -97,7 +99,9 @@ pub(super) async fn close(
     State(hub): State<Hub>,
     PathParam(inbox): PathParam<InboxName>,
     Params(ProjectParam { project }): Params<ProjectParam>,
+    caller: Caller,
 ) -> Result<Json<Dropped>, ApiError> {
+    caller.may_read_as(&hub, &inbox).await?;
     let done = hub.submit(Command::CloseInbox { project, inbox }).await?;
     Ok(Json(Dropped {
         dropped: done.settled,
@@ -110,9 +114,11 @@ pub(super) async fn ack(
     State(hub): State<Hub>,
     PathParam(inbox): PathParam<InboxName>,
     Params(ProjectParam { project }): Params<ProjectParam>,
+    caller: Caller,
     payload: Payload,
 ) -> Result<Json<Acked>, ApiError> {
     let body: AckRequest = payload.json()?;
+    caller.may_read_as(&hub, &inbox).await?;
     if body.by.as_ref().is_some_and(|by| is_longer(by, MAX_AS)) {
         return Err(ApiError::invalid(format!(
             "by has at most {MAX_AS} characters"
@@ -179,12 +185,19 @@ pub(super) struct ResetParams {
 }
 
 /// `POST /projects/{project}/reset`: ends the project's waits, drops its pending notifications and forgets its
-/// sessions' state. With `history`, its earlier notifications are hidden too.
+/// sessions' state. With `history`, its earlier notifications are hidden too. No agent does that, and with an open question
+/// that is for a person, only a person does.
 pub(super) async fn reset(
     State(hub): State<Hub>,
     PathParam(project): PathParam<ProjectName>,
     Params(ResetParams { history }): Params<ResetParams>,
+    caller: Caller,
+    witness: Witness,
 ) -> Result<Json<Dropped>, ApiError> {
+    let for_person =
+        hub.read(|state, _| state.open_question_of(&project, Question::is_for_person))?;
+    refused::demand_person(&hub, (caller, &witness), for_person).await?;
+    caller.refuse_agents(&hub).await?;
     let reset = Command::Reset { project, history };
     let mut dropped = hub.submit(reset).await?.settled;
     // A notification that was pending in two inboxes was dropped from both.

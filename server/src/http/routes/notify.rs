@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, PublishedBatch};
 
 use super::created_unless;
-use super::refused::{self, AnswerAttempt};
+use super::refused::{self, WitnessedAttempt};
 use crate::core::command::{Command, IdempotencyKey};
 use crate::core::notification::kind_of;
 use crate::http::error::ApiError;
@@ -89,7 +89,7 @@ pub(super) async fn publish(
         return store(hub, (caller, &witness), posts, once).await;
     };
     let name = answer.from.clone().unwrap_or_default();
-    let attempt = AnswerAttempt {
+    let attempt = WitnessedAttempt {
         question: id,
         what: "answer",
         answer: Some(&answer.msg),

@@ -1,5 +1,6 @@
 //! `/questions`: questions and permission requests, and their answers.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use axum::Json;
@@ -12,7 +13,8 @@ use hub_protocol::{
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use super::refused::{self, AnswerAttempt};
+use super::history::MAX_PAGE_BYTES;
+use super::refused::{self, WitnessedAttempt};
 use super::stored;
 use crate::core::answer::{fill_form, fitted};
 use crate::core::asked::{Asked, asked as text_of, parts};
@@ -27,8 +29,8 @@ use crate::hub::Hub;
 use crate::hub::draft::{self, Context};
 use crate::waiters::SharedWaiters;
 
-/// At most this many questions are listed, the newest.
-const MAX_LISTED: usize = 2_000;
+/// At most this many questions are in one page.
+const MAX_LIMIT: usize = 2_000;
 
 /// Longest wait for a question in one request, in seconds.
 const MAX_TIMEOUT: u64 = 3600;
@@ -39,14 +41,26 @@ const HAND_OVER: Duration = Duration::from_secs(2);
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct QuestionListParams {
-    pub(super) project: Option<ProjectName>,
+    project: Option<ProjectName>,
     #[serde(default)]
-    pub(super) state: QuestionStates,
+    state: QuestionStates,
+    before: Option<Seq>,
+    limit: Option<usize>,
+}
+
+impl QuestionListParams {
+    /// The first page of the open questions of a project.
+    pub(super) fn open_of(project: ProjectName) -> Self {
+        Self {
+            project: Some(project),
+            ..Self::default()
+        }
+    }
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum QuestionStates {
+enum QuestionStates {
     #[default]
     Open,
     All,
@@ -110,33 +124,56 @@ fn place(fold: &Fold, asked: &FoldQuestion) -> Option<Place> {
     (place != Place::default()).then_some(place)
 }
 
-/// `GET /questions`: the questions of a project, or all, oldest first.
+/// `GET /questions`: a page of the questions of a project, or of all. Oldest first, and the page with the newest ones first, so
+/// that a client that reads only one sees those.
 pub(super) async fn list(
     State(hub): State<Hub>,
-    Params(QuestionListParams { project, state }): Params<QuestionListParams>,
+    Params(params): Params<QuestionListParams>,
 ) -> Result<Json<Questions>, ApiError> {
-    let found = hub.read(|fold, waiters| {
-        let found: Vec<_> = match state {
-            QuestionStates::Open => fold.unfinished_questions().collect(),
-            QuestionStates::All => fold.questions(true),
-        };
-        let older = found.len().saturating_sub(MAX_LISTED);
-        let found = found
-            .into_iter()
-            .skip(older)
-            .filter(|(_, it)| project.as_ref().is_none_or(|of| *of == it.project));
-        found
-            .map(|(id, it)| (id, QuestionStatus::new(fold, waiters, id, it)))
-            .collect::<Vec<_>>()
-    })?;
-    let mut questions = Vec::new();
-    for (id, status) in found {
+    let limit = params.limit.unwrap_or(MAX_LIMIT);
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        return Err(ApiError::invalid(format!("limit is 1 to {MAX_LIMIT}")));
+    }
+    let found = hub.list(move |fold, waiters| chosen(fold, waiters, &params, limit));
+    let (mut found, mut has_older) = found.await?;
+    let (mut questions, mut bytes, mut next) = (VecDeque::new(), 0, None);
+    while let Some((id, status)) = found.pop() {
+        next = Some(id);
         // A question whose text retention has dropped cannot be answered any more.
         if let Ok(question) = shown(&hub, id, status).await {
-            questions.push(question);
+            bytes += serde_json::to_vec(&question).map_or(0, |json| json.len());
+            questions.push_front(question);
+        }
+        if bytes > MAX_PAGE_BYTES && !found.is_empty() {
+            has_older = true;
+            break;
         }
     }
-    Ok(Json(Questions { questions }))
+    Ok(Json(Questions {
+        questions: questions.into(),
+        next: next.filter(|_| has_older),
+    }))
+}
+
+/// The newest questions that a page may have, oldest first, and whether there are older ones.
+fn chosen(
+    fold: &Fold,
+    waiters: &SharedWaiters,
+    params: &QuestionListParams,
+    limit: usize,
+) -> (Vec<(Seq, QuestionStatus)>, bool) {
+    let is_chosen = |(id, it): &(Seq, &FoldQuestion)| {
+        let project = params.project.as_ref();
+        params.before.is_none_or(|before| *id < before)
+            && project.is_none_or(|of| *of == it.project)
+    };
+    let mut found: Vec<_> = match params.state {
+        QuestionStates::Open => fold.unfinished_questions().filter(is_chosen).collect(),
+        QuestionStates::All => fold.questions(true).into_iter().filter(is_chosen).collect(),
+    };
+    let page = found.split_off(found.len().saturating_sub(limit));
+    let status = |(id, it)| (id, QuestionStatus::new(fold, waiters, id, it));
+    (page.into_iter().map(status).collect(), !found.is_empty())
 }
 
 /// `GET /questions/{id}`: one question; with `timeout`, waits until it is settled or the time is over.
@@ -190,7 +227,7 @@ pub(super) async fn answer(
         ApiError::new(Code::Invalid, detail)
     })?;
     let said = given.to_string();
-    let attempt = AnswerAttempt {
+    let attempt = WitnessedAttempt {
         question: id,
         what: "answer",
         answer: Some(&said),
@@ -325,7 +362,7 @@ async fn change(
     let body: ByPost = payload.json()?;
     status(hub, id)?;
     let name = body.session.or(body.by);
-    let attempt = AnswerAttempt {
+    let attempt = WitnessedAttempt {
         question: id,
         what,
         answer: None,

@@ -1,24 +1,15 @@
-//! A refused attempt to answer in the person's place is a record, and an urgent question to the person.
+//! Records the refused attempts of clients to settle what is for a person.
 
-use hub_protocol::{Evidence, InboxName, ProjectName, Seq, Timestamp, one_line};
-use serde_json::json;
+use hub_protocol::{InboxName, Seq};
 
-use super::stored;
-use crate::core::asked::asked;
-use crate::core::command::Command;
-use crate::core::notification::Draft;
-use crate::fold::Question;
 use crate::http::error::{ApiError, Code};
+use crate::http::request::caller::Caller;
 use crate::http::request::evidence::Witness;
 use crate::hub::Hub;
+use crate::hub::refused::AnswerAttempt;
 
-/// How many characters of the request it repeats.
-const EXCERPT: usize = 200;
-/// The most open questions about refused attempts, of all sessions.
-const MAX_OPEN: usize = 20;
-
-/// An attempt to settle a question.
-pub(super) struct AnswerAttempt<'a> {
+/// An attempt to settle a question, by a client that can be observed.
+pub(super) struct WitnessedAttempt<'a> {
     pub(super) question: Seq,
     /// The action that was tried: `answer`, `claim` or `withdraw`.
     pub(super) what: &'static str,
@@ -32,93 +23,38 @@ pub(super) struct AnswerAttempt<'a> {
 /// Returns the outcome of an attempt, and records it if it was refused because the question is for a person.
 pub(super) async fn recorded<T>(
     hub: &Hub,
-    attempt: AnswerAttempt<'_>,
+    attempt: WitnessedAttempt<'_>,
     outcome: Result<T, ApiError>,
 ) -> Result<T, ApiError> {
-    if let Err(error) = &outcome
-        && error.code() == Code::NotYours
-        && let Err(error) = record(hub, &attempt).await
-    {
-        tracing::error!(
-            code = error.code().as_str(),
-            "a refused attempt was not recorded"
-        );
+    let refuses = |it: &ApiError| matches!(it.code(), Code::NotYours | Code::NeedsPerson);
+    if outcome.as_ref().is_err_and(refuses) {
+        let refused = AnswerAttempt {
+            question: attempt.question,
+            what: attempt.what,
+            answer: attempt.answer,
+            name: attempt.name,
+            seen: attempt.witness.evidence(hub).await.unwrap_or_default(),
+        };
+        refused.record(hub).await;
     }
     outcome
 }
 
-async fn record(hub: &Hub, attempt: &AnswerAttempt<'_>) -> Result<(), ApiError> {
-    let id = attempt.question;
-    let found = hub.read(|state, _| {
-        let asked = state.question(id).filter(|it| it.is_for_person())?;
-        let name = |it: &InboxName| {
-            let name = state.other_name(&asked.project, it);
-            name.unwrap_or(it.as_str()).to_owned()
-        };
-        Some((asked.project.clone(), name(&asked.from), name(attempt.name)))
-    })?;
-    let Some((project, asker, claimed)) = found else {
+/// Refuses everyone but a person, if a request without a name would take this question from the person's sight.
+pub(super) async fn demand_person(
+    hub: &Hub,
+    (caller, witness): (Caller, &Witness),
+    question: Option<Seq>,
+) -> Result<(), ApiError> {
+    let Some(question) = question else {
         return Ok(());
     };
-    let seen = attempt.witness.evidence(hub).await?;
-    let who = seen.session.as_ref().unwrap_or(&claimed);
-    let key = format!("refused:{}:{id}", shortened(who, 64));
-    if is_told(hub, &project, &key)? {
-        return Ok(());
-    }
-    let text = asked(&stored::notification(hub, id).await?).text;
-    let said = sentence(attempt, (&asker, &claimed), &seen);
-    let msg = format!("{said}: {}", shortened(&text, EXCERPT));
-    let answer = attempt.answer.map(|it| shortened(it, EXCERPT));
-    let data =
-        json!({ "via": "hub", "refused": { "question": id, "answer": answer, "evidence": seen } });
-    let msg = one_line(&msg).into_owned();
-    let drafts = vec![Draft::notice(&project, (key, msg), data, Timestamp::now())];
-    hub.submit(Command::Notify { drafts, once: None }).await?;
-    Ok(())
-}
-
-/// Whether the person has an open question about the same, or very many: a loop of attempts is one need, and one under ever
-/// new names must leave room for the questions of agents.
-fn is_told(hub: &Hub, project: &ProjectName, key: &str) -> Result<bool, ApiError> {
-    let is_it = |it: &Question| it.project == *project && it.key.as_deref() == Some(key);
-    let told = hub.read(|state, _| {
-        let open = state.questions(false);
-        let of_hub = || open.iter().filter(|(_, it)| it.is_of_hub());
-        of_hub().any(|(_, it)| is_it(it)) || of_hub().count() >= MAX_OPEN
-    });
-    Ok(told?)
-}
-
-/// The sentence that says who tried what on whose request.
-fn sentence(
-    attempt: &AnswerAttempt<'_>,
-    (asker, claimed): (&str, &str),
-    seen: &Evidence,
-) -> String {
-    let (who, is_own) = match (&seen.session, attempt.name.as_str()) {
-        (Some(session), _) => (session.clone(), session == asker),
-        (None, InboxName::PERSON | InboxName::UNKNOWN) => (seen.to_string(), false),
-        (None, _) => (
-            format!("{seen} that calls itself {claimed}"),
-            claimed == asker,
-        ),
+    let attempt = WitnessedAttempt {
+        question,
+        what: "withdraw",
+        answer: None,
+        name: &InboxName::default(),
+        witness,
     };
-    let what = match attempt.answer {
-        Some(answer) => format!("answer '{}' to", shortened(answer, EXCERPT)),
-        None => attempt.what.to_owned(),
-    };
-    let whose = if is_own {
-        "its own request".to_owned()
-    } else {
-        format!("the request of {asker}")
-    };
-    format!("{who} tried to {what} {whose}, and the hub refused it")
-}
-
-fn shortened(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    recorded(hub, attempt, caller.demand_person(hub).await).await
 }

@@ -10,7 +10,8 @@ use axum::extract::State;
 use hub_protocol::{RuleInfo, RuleList, RuleMatch, Timestamp, one_line};
 use serde::{Deserialize, Serialize};
 
-use super::{phase, stats};
+use super::{phase, stats, stored};
+use crate::core::guarded_file::check_program;
 use crate::core::rule::{self, RuleSet};
 use crate::fold::SessionKey;
 use crate::http::budget::{Allowance, Budget};
@@ -35,7 +36,7 @@ const MAX_LINE: usize = 80;
 /// takes longer reports on what it has read.
 static TESTS: Budget = Budget::new(1, 1, Duration::from_secs(10));
 
-/// `GET /rules`: the rules, with how often each fired.
+/// `GET /rules`: the rules, with how often each fired, and why the hub refuses to run the program of one.
 pub(super) async fn list(State(hub): State<Hub>) -> Result<Json<RuleList>, ApiError> {
     let rules = Arc::clone(hub.rule_set());
     let infos = hub.read(|state, _| {
@@ -47,12 +48,34 @@ pub(super) async fn list(State(hub): State<Hub>) -> Result<Json<RuleList>, ApiEr
                 then: it.then.clone(),
                 fired: tally.map_or(0, |it| it.fired),
                 last: tally.map(|it| it.last),
+                fault: None,
             }
         };
         rules.iter().map(info).collect::<Vec<_>>()
     })?;
+    let infos = stored::blocking(move || {
+        let with_fault = |(info, rule)| RuleInfo {
+            fault: fault(rule),
+            ..info
+        };
+        Ok::<_, ApiError>(
+            infos
+                .into_iter()
+                .zip(rules.iter())
+                .map(with_fault)
+                .collect::<Vec<_>>(),
+        )
+    });
+    let infos = infos.await?;
     let text = lines(&infos);
     Ok(Json(RuleList { rules: infos, text }))
+}
+
+/// Why the hub does not run the program of a rule.
+fn fault(rule: &rule::Rule) -> Option<String> {
+    let (words, _) = rule.actions.run.as_ref()?;
+    let unguarded = check_program(words.first()?).err()?;
+    Some(unguarded.to_string())
 }
 
 fn lines(rules: &[RuleInfo]) -> String {
@@ -74,6 +97,9 @@ fn lines(rules: &[RuleInfo]) -> String {
             "{name:width$}  {:5} fired, last {last:24}  {when}: {then}",
             it.fired
         );
+        if let Some(fault) = &it.fault {
+            let _ = writeln!(text, "{:width$}  does not run: {}", "", one_line(fault));
+        }
     }
     text
 }

@@ -1,4 +1,4 @@
-//! The person's read marks: one set for the whole hub, reversible, without effect on inboxes.
+//! The person's read marks: one set for the whole hub, reversible, without effect on inboxes. Agents set none.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use crate::core::filter::Filter;
 use crate::core::record::Record;
 use crate::http::budget::Allowance;
 use crate::http::error::{ApiError, Code};
+use crate::http::request::caller::Caller;
 use crate::http::request::params::PathParam;
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
@@ -28,7 +29,12 @@ const MAX_READ_GAP: Seq = 2_048;
 type SeqRanges = Vec<(Seq, Seq)>;
 
 /// `PUT /notifications/{id}/seen`: marks one notification as read.
-pub(super) async fn mark(hub: State<Hub>, id: PathParam<Seq>) -> Result<Json<SeenReply>, ApiError> {
+pub(super) async fn mark(
+    hub: State<Hub>,
+    id: PathParam<Seq>,
+    caller: Caller,
+) -> Result<Json<SeenReply>, ApiError> {
+    caller.refuse_agents(&hub).await?;
     set_ids(&hub, vec![id.0], true).await
 }
 
@@ -36,15 +42,19 @@ pub(super) async fn mark(hub: State<Hub>, id: PathParam<Seq>) -> Result<Json<See
 pub(super) async fn unmark(
     hub: State<Hub>,
     id: PathParam<Seq>,
+    caller: Caller,
 ) -> Result<Json<SeenReply>, ApiError> {
+    caller.refuse_agents(&hub).await?;
     set_ids(&hub, vec![id.0], false).await
 }
 
 /// `POST /seen`: marks the given notifications, all that a filter chooses, or undoes an earlier request.
 pub(super) async fn mark_many(
     hub: State<Hub>,
+    caller: Caller,
     payload: Payload,
 ) -> Result<Json<SeenReply>, ApiError> {
+    caller.refuse_agents(&hub).await?;
     let body: SeenRequest = payload.json()?;
     let bad = |why: &str| Err(ApiError::invalid(why.to_owned()));
     if body.up_to == Some(0) {

@@ -4,16 +4,18 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use hub_protocol::{
-    InboxName, Listener, Phase, ProjectName, Session, SessionInfo, SessionState, Sessions, Source,
-    Timestamp, Wake,
+    InboxName, Listener, Phase, ProjectName, Seq, Session, SessionInfo, SessionState, Sessions,
+    Source, Timestamp, Wake,
 };
 use serde::{Deserialize, Serialize};
 
-use super::{created_unless, phase};
+use super::{created_unless, phase, refused};
 use crate::core::command::{Command, Refusal};
 use crate::core::notification::is_longer;
-use crate::fold::{Inbox, Session as FoldSession, SessionKey, State as Fold};
+use crate::fold::{Inbox, Question, Session as FoldSession, SessionKey, State as Fold};
 use crate::http::error::{ApiError, Code};
+use crate::http::request::caller::Caller;
+use crate::http::request::evidence::Witness;
 use crate::http::request::local::{LocalClaim, Origin};
 use crate::http::request::params::{Params, PathParam, ProjectFilter, ProjectParam};
 use crate::http::request::payload::Payload;
@@ -170,7 +172,11 @@ pub(super) async fn end(
     State(hub): State<Hub>,
     PathParam(session): PathParam<InboxName>,
     Params(EndParams { project, quiet }): Params<EndParams>,
+    (caller, witness): (Caller, Witness),
+    origin: Origin,
 ) -> Result<Json<Session>, ApiError> {
+    let kept = kept_question(&hub, &origin, (project.clone(), session.clone()))?;
+    refused::demand_person(&hub, (caller, &witness), kept).await?;
     let command = Command::End {
         project: project.clone(),
         session: session.clone(),
@@ -179,6 +185,23 @@ pub(super) async fn end(
         quiet,
     };
     change(&hub, command, project, session).await
+}
+
+/// A question that is kept for a person, and that would end with this session. What runs below the session's process may end it.
+fn kept_question(
+    hub: &Hub,
+    origin: &Origin,
+    (project, session): SessionKey,
+) -> Result<Option<Seq>, ApiError> {
+    Ok(hub.read(|state, _| {
+        let (project, key) = state.resolve_key(project, session);
+        let own = state.session(&project, &key);
+        let process = own.and_then(|it| it.info()?.process.clone());
+        let is_own = process.is_some_and(|it| origin.0.as_ref().is_some_and(|by| by.has(&it)));
+        let is_kept = |it: &Question| it.from == key && it.is_kept_for_person();
+        let kept = state.open_question_of(&project, is_kept);
+        kept.filter(|_| !is_own)
+    })?)
 }
 
 /// `POST /sessions/{target}/primary`: makes a session its project's primary.

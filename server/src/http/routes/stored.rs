@@ -6,18 +6,14 @@ use hub_protocol::{Notification, Seq};
 
 use crate::http::budget::{Allowance, Budget};
 use crate::http::error::{ApiError, Code};
-use crate::hub::Hub;
+use crate::hub::{Hub, stored};
 
 pub(super) use crate::hub::stored::{event, item_json};
 
 /// A notification that the log still holds.
 pub(super) async fn notification(hub: &Hub, id: Seq) -> Result<Notification, ApiError> {
-    let location = hub.read(|state, _| state.location(id).unwrap_or(id))?;
-    let stored = event(hub.log(), location).await?;
-    let stored = stored.filter(|event| !hub.log().hides(event));
-    let json = stored.and_then(|event| event.json());
-    let json = json.ok_or(Code::UnknownNotification)?;
-    serde_json::from_slice(&json).map_err(|error| ApiError::failed(Code::Internal, &error))
+    let stored = stored::notification(hub, id).await?;
+    Ok(stored.ok_or(Code::UnknownNotification)?)
 }
 
 /// Runs a disk read on a blocking thread.

@@ -1,5 +1,6 @@
 //! `GET /timeline`: the phases of the sessions over the last hours, and at one moment.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -32,6 +33,9 @@ pub(super) struct MomentParams {
     at: Timestamp,
 }
 
+/// The most segments in one answer. Above it the lanes without a recent change are left out.
+const MAX_SEGMENTS: usize = 100_000;
+
 /// The answer to `GET /timeline`.
 #[derive(Debug, Serialize)]
 pub(super) struct TimelineView {
@@ -40,6 +44,8 @@ pub(super) struct TimelineView {
     begins: Option<Timestamp>,
     waited_ms: u64,
     lanes: Vec<LaneView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<usize>,
 }
 
 /// One session's phases.
@@ -158,17 +164,32 @@ fn lanes(
             session: key.1,
         })
     };
-    let lanes: Vec<_> = sessions(state, timeline)
-        .into_iter()
-        .filter_map(lane)
-        .collect();
+    let lanes = sessions(state, timeline).into_iter().filter_map(lane);
+    let (lanes, left_out) = fitted(lanes.collect());
     TimelineView {
         since,
         until,
         begins: timeline.begins(),
         waited_ms: lanes.iter().map(|it| it.waited_ms).sum(),
         lanes,
+        left_out: Some(left_out).filter(|it| *it > 0),
     }
+}
+
+/// The lanes that fit one answer, those with the last changes first chosen, and how many do not.
+fn fitted(mut lanes: Vec<LaneView>) -> (Vec<LaneView>, usize) {
+    let all = lanes.len();
+    let mut room = MAX_SEGMENTS;
+    lanes.sort_by_key(|it| Reverse(it.segments.last().map(|it| it.at)));
+    let mut fits = |lane: &LaneView| {
+        let left = room.checked_sub(lane.segments.len());
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    let kept = lanes.iter().take_while(|it| fits(it)).count();
+    lanes.truncate(kept);
+    lanes.sort_by(|a, b| (&a.project, &a.session).cmp(&(&b.project, &b.session)));
+    (lanes, all - kept)
 }
 
 /// The sessions of the timeline and the live ones, by project and id.
@@ -200,4 +221,39 @@ fn spans(segments: &[Segment]) -> Vec<Span> {
         }
     }
     spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lane(session: &str, segments: usize) -> LaneView {
+        let span = |at: usize| Span {
+            at: Timestamp::from_millis(i64::try_from(at).unwrap()),
+            phase: PhaseName::Working,
+        };
+        LaneView {
+            project: ProjectName::default(),
+            session: session.parse().unwrap(),
+            name: session.into(),
+            waited_ms: 0,
+            segments: (0..segments).map(span).collect(),
+        }
+    }
+
+    #[test]
+    fn lanes_without_a_recent_change_are_left_out_of_a_large_answer_and_counted() {
+        let lanes = vec![lane("b", MAX_SEGMENTS / 2), lane("a", MAX_SEGMENTS / 2)];
+        let (kept, left_out) = fitted(lanes);
+        let names: Vec<_> = kept.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!((names, left_out), (vec!["a", "b"], 0));
+        let lanes = vec![
+            lane("old", 3),
+            lane("a", MAX_SEGMENTS / 2),
+            lane("b", MAX_SEGMENTS / 2),
+        ];
+        let (kept, left_out) = fitted(lanes);
+        let names: Vec<_> = kept.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!((names, left_out), (vec!["a", "b"], 1));
+    }
 }

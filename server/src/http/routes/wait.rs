@@ -13,6 +13,7 @@ use crate::core::command::{Command, Refusal};
 use crate::core::filter::Filter;
 use crate::core::notification::is_longer;
 use crate::http::error::{ApiError, Code};
+use crate::http::request::caller::Caller;
 use crate::http::request::params::{self, Params};
 use crate::http::request::query;
 use crate::hub::{Hub, wake_text};
@@ -62,7 +63,11 @@ pub(super) struct WaitParams {
 pub(super) async fn wait(
     State(hub): State<Hub>,
     Params(mut params): Params<WaitParams>,
+    caller: Caller,
 ) -> Result<Response, ApiError> {
+    for inbox in params.inbox.iter().flatten() {
+        caller.may_read_as(&hub, inbox).await?;
+    }
     let _permit = hub.stream_permit()?;
     let lease = params.ack.take().filter(|lease| !lease.is_empty());
     let spec = spec(params, hub.log())?;

@@ -8,6 +8,7 @@ use hub_protocol::process::{Stat, command_line, environment, program, started};
 
 use super::ancestors::{Ancestors, is_in_a_namespace, is_reaper};
 use super::{CallerKind, Process, terminal};
+use crate::core::agents_so_far::AgentsSoFar;
 
 /// Variables that only agents set for the commands they run, and the hub for the programs of rules.
 const AGENT_VARIABLES: [&str; 12] = [
@@ -39,10 +40,10 @@ const STARTERS: [&str; 9] = [
 ];
 
 /// Inspects process `pid`: an agent if it or an ancestor is one of `agents`, or if its environment has an agent's
-/// variable. In doubt it is unknown. `first` is the earliest start of an agent, also of one that has ended.
-pub(super) fn inspect(pid: u32, agents: &[Process], first: Option<u64>) -> CallerKind {
+/// variable. In doubt it is unknown. `so_far` is what is known of all agents, also of those that have ended.
+pub(super) fn inspect(pid: u32, agents: &[Process], so_far: &AgentsSoFar) -> CallerKind {
     match inspect_to(pid, agents, true) {
-        CallerKind::Person if is_left(pid, first) => CallerKind::Unknown,
+        CallerKind::Person if is_left(pid, agents, so_far, true) => CallerKind::Unknown,
         kind => kind,
     }
 }
@@ -116,18 +117,35 @@ fn may_have_left(caller: &Ancestors, agents: &[Process], asks: bool) -> bool {
     if terminal.is_none() || terminals.contains(&terminal) {
         return true;
     }
-    let numbers: Vec<u32> = alive.iter().map(|it| it.pid).collect();
+    let groups: Vec<String> = alive
+        .iter()
+        .filter_map(|it| terminal::group(it.pid))
+        .collect();
+    let is_agents = |group: &str| groups.iter().any(|it| it == group);
     let is_person = |pid| asks && inspect_to(pid, agents, false) == CallerKind::Person;
-    terminal::is_doubtful(caller, &numbers, is_person)
+    terminal::is_doubtful(caller, is_agents, is_person)
 }
 
 /// Whether an agent that has ended may have left a process: it lost its ancestors after the first agent began, and no terminal
-/// shows it.
-fn is_left(pid: u32, first: Option<u64>) -> bool {
+/// shows it, or one that was opened so in the control group of an earlier agent. `asks` is as for [`inspect_to`].
+fn is_left(pid: u32, agents: &[Process], so_far: &AgentsSoFar, asks: bool) -> bool {
     let caller = Ancestors::of(pid);
-    let top = orphan(&caller).filter(|top| first.is_some_and(|it| top.started >= Some(it)));
-    let own = caller.first().filter(|(_, it)| it.terminal.is_none());
-    top.is_some() && own.is_some_and(|(pid, it)| !is_desktop(*pid, it.parent))
+    let (Some(top), Some((_, own))) = (orphan(&caller), caller.first()) else {
+        return false;
+    };
+    let is_after = |agent: u64| top.started >= Some(agent);
+    if !so_far.first.is_some_and(is_after) {
+        return false;
+    }
+    if own.terminal.is_none() {
+        return !is_desktop(pid, own.parent);
+    }
+    let is_agents = |group: &str| so_far.groups.get(group).is_some_and(|it| is_after(*it));
+    let is_person = |pid| {
+        let kind = || inspect_to(pid, agents, false);
+        asks && kind() == CallerKind::Person && !is_left(pid, agents, so_far, false)
+    };
+    terminal::is_doubtful(&caller, is_agents, is_person)
 }
 
 /// The last process on the way up that runs as the hub's user, if it is a child of init or of its stand-in.
@@ -221,24 +239,24 @@ mod tests {
     #[test]
     fn an_agents_process_is_known_by_its_ancestors_or_its_environment() {
         let (mut plain, mut claude) = (child(None), child(Some("CLAUDECODE")));
-        let me = std::process::id();
+        let (me, none) = (std::process::id(), AgentsSoFar::default());
         // Until the child has executed its program, its environment is its parent's.
         until(|| environment(plain.id()) == Some(Vec::new()));
-        assert_eq!(inspect(plain.id(), &[], None), CallerKind::Person);
-        let child = inspect(plain.id(), &[process(me, 0)], None);
+        assert_eq!(inspect(plain.id(), &[], &none), CallerKind::Person);
+        let child = inspect(plain.id(), &[process(me, 0)], &none);
         assert_eq!(child, CallerKind::AgentsChild);
         let own = process(plain.id(), 0);
-        assert_eq!(inspect(plain.id(), &[own], None), CallerKind::Agent);
+        assert_eq!(inspect(plain.id(), &[own], &none), CallerKind::Agent);
         let other = process(me, 1);
         // A reused number.
-        assert_eq!(inspect(plain.id(), &[other], None), CallerKind::Person);
-        until(|| inspect(claude.id(), &[], None) == CallerKind::Agent);
+        assert_eq!(inspect(plain.id(), &[other], &none), CallerKind::Person);
+        until(|| inspect(claude.id(), &[], &none) == CallerKind::Agent);
         for child in [&mut plain, &mut claude] {
             child.kill().unwrap();
             child.wait().unwrap();
         }
         assert_eq!(
-            inspect(plain.id(), &[], None),
+            inspect(plain.id(), &[], &none),
             CallerKind::Unknown,
             "it is over"
         );

@@ -12,10 +12,10 @@ use super::ancestors::{Ancestors, is_reaper};
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether the terminal of `caller` may have been opened by an agent: its first process lost what opened it, or what opened
-/// it is an orphan among the agents' processes and shows it to nobody.
+/// it is an orphan in an agent's control group and shows it to nobody.
 pub(super) fn is_doubtful(
     caller: &Ancestors,
-    agents: &[u32],
+    is_agents: impl Fn(&str) -> bool,
     is_person: impl Fn(u32) -> bool,
 ) -> bool {
     let Some((pid, own)) = caller.first() else {
@@ -26,7 +26,7 @@ pub(super) fn is_doubtful(
         .skip_while(|(_, it)| it.session == own.session);
     match above.next() {
         Some((opener, stat)) if !is_reaper(*opener, stat) => {
-            let is_beside = agents.iter().any(|it| group(*it) == group(*opener));
+            let is_beside = group(*opener).is_some_and(|it| is_agents(&it));
             is_beside && !clients(*pid, caller).into_iter().any(is_person)
         }
         _ => true,
@@ -35,14 +35,14 @@ pub(super) fn is_doubtful(
 
 /// The control group of a process, which an orphan keeps. A program that the desktop starts gets one of its own.
 #[cfg(target_os = "linux")]
-fn group(pid: u32) -> Option<String> {
+pub(crate) fn group(pid: u32) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
     let unified = text.lines().find_map(|it| it.strip_prefix("0::"))?;
     Some(unified.to_owned())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn group(_: u32) -> Option<String> {
+pub(crate) fn group(_: u32) -> Option<String> {
     None
 }
 

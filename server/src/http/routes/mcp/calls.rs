@@ -209,11 +209,8 @@ impl ToolCall {
         let InboxArguments {} = read(arguments)?;
         self.demand_inbox()?;
         let hub = State(self.hub.clone());
-        let list = questions::QuestionListParams {
-            project: Some(self.caller.project.clone()),
-            state: questions::QuestionStates::Open,
-        };
-        let Json(Questions { mut questions }) = questions::list(hub, Params(list)).await?;
+        let list = questions::QuestionListParams::open_of(self.caller.project.clone());
+        let Json(Questions { mut questions, .. }) = questions::list(hub, Params(list)).await?;
         questions.retain(|it| !it.state.is_final());
         let taken = self.unacknowledged.take(&self.hub, &self.caller).await?;
         let words = match &taken {

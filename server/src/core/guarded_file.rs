@@ -1,45 +1,71 @@
-//! Reads the configuration file. Its rules start programs, so only its user and root may be able to change it, as ssh
-//! demands of its own files.
+//! Files that decide what the hub does: its configuration, and the programs that its rules run. Only the hub's user and root
+//! may be able to change them, as ssh demands of its own files.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, access};
+
 /// Links that are followed on the way to a file; more of them are a loop.
 const MAX_LINKS: usize = 40;
 
-/// Why the file is not read.
+/// Why a file is neither read nor run.
 #[derive(Debug, thiserror::Error)]
 pub enum UnguardedFile {
     /// It cannot be opened or read.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// Another user owns it, or a directory on the way to it.
-    #[error("'{}' belongs to another user, who could change the configuration", .0.display())]
+    #[error("'{}' belongs to another user, who could change what the hub does", .0.display())]
     Owner(PathBuf),
     /// Others can write it, or replace it in its directory.
-    #[error("other users can change '{path}', and so the configuration: run chmod go-w '{path}'", path = .0.display())]
+    #[error("other users can change '{path}', and so what the hub does: run chmod go-w '{path}'", path = .0.display())]
     Writable(PathBuf),
 }
 
 /// Reads the text of `path`, if nobody but this user and root can change it, a link to it, or a directory on the way.
-pub(super) fn read(path: &Path) -> Result<String, UnguardedFile> {
+pub fn read(path: &Path) -> Result<String, UnguardedFile> {
+    let end = end_of(path)?;
+    // The text is that of the file that was checked, even if its name means another one by now.
+    let mut file = File::open(&end)?;
+    let found = file.metadata()?;
+    if is_null(&found) {
+        return Ok(String::new());
+    }
+    check(&end, &found)?;
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Checks a program as [`read`] checks a file. A name without a slash is looked up in `PATH`, as at its start. A program that
+/// does not exist is not checked.
+pub fn check_program(program: &str) -> Result<(), UnguardedFile> {
+    let Some(path) = found(program) else {
+        return Ok(());
+    };
+    let end = end_of(&path)?;
+    check(&end, &fs::metadata(&end)?)
+}
+
+/// The file of a program.
+fn found(program: &str) -> Option<PathBuf> {
+    let dirs = match program.contains('/') {
+        true => vec![PathBuf::new()],
+        false => std::env::split_paths(&std::env::var_os("PATH")?).collect(),
+    };
+    let mut paths = dirs.into_iter().map(|dir| dir.join(program));
+    paths.find(|it| it.is_file() && access(it, Access::EXEC_OK).is_ok())
+}
+
+/// Follows a path to its end, and checks each directory on the way.
+fn end_of(path: &Path) -> Result<PathBuf, UnguardedFile> {
     let mut next = std::path::absolute(path)?;
     for _ in 0..MAX_LINKS {
         next = match walk(&next)? {
-            Step::End => {
-                // The text is that of the file that was checked, even if its name means another one by now.
-                let mut file = File::open(&next)?;
-                let found = file.metadata()?;
-                if is_null(&found) {
-                    return Ok(String::new());
-                }
-                check(&next, &found)?;
-                let mut text = String::new();
-                file.read_to_string(&mut text)?;
-                return Ok(text);
-            }
+            Step::End => return Ok(next),
             Step::Link(target) => target,
         };
     }
@@ -157,6 +183,23 @@ mod tests {
         chmod(links.path(), 0o700);
         chmod(place.path(), 0o770);
         assert!(read(&link).is_err());
+    }
+
+    #[test]
+    fn a_program_is_checked_at_its_path_with_the_directories_above_it() {
+        let (place, file) = place();
+        let program = file.to_str().unwrap();
+        chmod(&file, 0o777);
+        assert!(
+            matches!(check_program(program), Err(UnguardedFile::Writable(path)) if path == file)
+        );
+        chmod(&file, 0o755);
+        assert!(check_program(program).is_ok());
+        chmod(place.path(), 0o770);
+        assert!(check_program(program).is_err());
+        assert!(check_program("/nowhere/program").is_ok(), "it cannot start");
+        assert!(found("sh").is_some_and(|it| it.is_absolute()), "by PATH");
+        assert!(found("no-such-program").is_none());
     }
 
     #[test]
