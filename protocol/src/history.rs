@@ -130,8 +130,8 @@ pub struct Step {
     /// Why the notification wakes no reader of this inbox, so that it is delivered with the next one that does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rides_along: Option<String>,
-    /// For `emitted`: why in this way; for `returned`: why it could not be shown; for `unreachable`: why the hub cannot wake
-    /// the session now.
+    /// For `stored`: why it goes to no inbox; for `emitted`: why in this way; for `returned`: why it could not be shown; for
+    /// `unreachable`: why the hub cannot wake the session now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }

@@ -22,6 +22,7 @@ mod hidden;
 pub mod journal;
 mod ring;
 pub mod timeline;
+mod trace_index;
 pub mod view;
 
 pub use event::Event;
@@ -36,6 +37,7 @@ pub struct Log {
     head: watch::Sender<Seq>,
     fanout: Fanout,
     hidden: hidden::HiddenProjects,
+    traces: RwLock<trace_index::TraceIndex>,
 }
 
 impl Log {
@@ -48,6 +50,7 @@ impl Log {
             head,
             fanout: Fanout::default(),
             hidden: hidden::HiddenProjects::default(),
+            traces: RwLock::default(),
         }
     }
 
@@ -131,6 +134,30 @@ impl Log {
             None => self.stored(seq, 1)?,
         };
         Ok(events.into_iter().next().filter(|event| event.seq() == seq))
+    }
+
+    /// Returns the position at or after `after` behind which the next record that one of the notifications `ids` has in
+    /// its trace may be. Everything between the two concerns none of them.
+    pub fn before_next_step(&self, after: Seq, ids: &[Seq]) -> Seq {
+        sync::read(&self.traces).pass(after, ids)
+    }
+
+    /// Continues the index of traces, by about `max_bytes` of payload. Only one thread may call it.
+    pub(crate) fn index_traces(&self, max_bytes: usize) -> Result<(), JournalError> {
+        sync::write(&self.traces).drop_below(self.earliest());
+        let mut read = 0;
+        while read < max_bytes {
+            let until = sync::read(&self.traces).until();
+            let events = self.read(until.max(self.earliest() - 1), CHUNK_BYTES)?;
+            if events.is_empty() {
+                break;
+            }
+            read += { events.iter() }
+                .map(|it| it.entry().payload.len())
+                .sum::<usize>();
+            sync::write(&self.traces).add(&events);
+        }
+        Ok(())
     }
 
     /// Returns events from `from` on, from the journal.

@@ -179,6 +179,35 @@ fn without_a_hub_the_command_runs_and_its_end_is_spooled() {
 }
 
 #[test]
+fn a_job_that_starts_without_a_hub_under_an_ended_jobs_name_is_a_new_one() {
+    for is_killed in [false, true] {
+        let mut place = Place::with_hub();
+        run(&place, "true").ok();
+        assert!(!is_alive(&place, "w1"));
+        place.kill();
+        let mut job = run(&place, "echo ready; cat").spawn();
+        first_line(job.stdout());
+        place.start();
+        until("the new job runs", || is_alive(&place, "w1"));
+        let kind = if is_killed {
+            // Its hubctl can tell nothing any more.
+            job.kill();
+            Kind::Ended
+        } else {
+            drop(job.child().stdin.take());
+            job.end().ok();
+            Kind::Complete
+        };
+        until("its end is told", || {
+            let said = said(&place, "w1");
+            let kinds: Vec<Kind> = said.iter().map(|it| it.kind).collect();
+            kinds == [Kind::Complete, kind]
+        });
+        until("it is over", || !is_alive(&place, "w1"));
+    }
+}
+
+#[test]
 fn a_failure_is_spooled_if_the_hub_dies_after_it_has_read_the_last_line() {
     let mut place = Place::with_hub();
     let script = "echo completed All is well >\"$HUB_STATUS_FILE\"; cat; exit 3";

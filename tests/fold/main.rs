@@ -7,3 +7,4 @@ mod driver;
 mod model;
 mod promises;
 mod property;
+mod stops;

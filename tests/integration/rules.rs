@@ -300,7 +300,7 @@ fn a_bad_rule_is_refused_with_its_file_line_name_key_and_what_is_allowed() {
         ),
         (
             "[[on]]\nname = 'a'\nstate = ['bored']\nfor = '1m'\nrun = ['x']\n",
-            "line 1: [[on]] 'a': phase: unknown phase 'bored' (expected one of: needs_you, blocked, your_turn, working, done, gone)",
+            "line 3: [[on]] 'a': phase: unknown phase 'bored' (expected one of: needs_you, blocked, your_turn, working, done, gone)",
         ),
         (
             "[on]\nname = 'a'\n",

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use hub_protocol::{InboxName, Kind, Post, ProjectName, StatusLine, Timestamp};
 use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
 
 use self::child::{Child, Ended};
 use self::signals::Signals;
@@ -97,11 +98,14 @@ pub(crate) async fn run(args: &RunArgs, context: &Context) -> Result<Exit, Error
             return Ok(if missing { NOT_FOUND } else { NOT_RUNNABLE });
         }
     };
+    let (is_over, over) = oneshot::channel::<()>();
+    let end = async {
+        let ended = child.end(&mut signals).await;
+        drop(is_over);
+        ended
+    };
     // Registering runs beside the command, so that the command does not wait for the hub.
-    let (ended, ()) = tokio::join!(
-        child.end(&mut signals),
-        registration::register(&job, context)
-    );
+    let (ended, ()) = tokio::join!(end, registration::register(&job, context, over));
     let ended = ended?;
     let last = job.last_line();
     let post = job.post(&ended, last.as_ref());

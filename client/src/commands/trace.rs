@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::{Notification, Seq, Step, Trace, Way};
+use hub_protocol::{Notification, Seq, Step, Trace};
 
 use crate::error::Error;
 use crate::exit_code::Exit;
@@ -80,8 +80,8 @@ fn describe(step: &Step) -> String {
         let _ = write!(text, "  rides along: {}", line(why));
     }
     if let Some(why) = &step.why {
-        let way = step.way.map_or("", Way::as_str);
-        let _ = write!(text, "  {way}: {}", line(why));
+        let way = step.way.map(|way| format!("{}: ", way.as_str()));
+        let _ = write!(text, "  {}{}", way.unwrap_or_default(), line(why));
     }
     text
 }

@@ -8,6 +8,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use hub_protocol::{InboxName, Preferences, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
+mod concerned;
 mod delivery;
 mod forward;
 mod notification;
@@ -156,18 +157,6 @@ pub struct Seen {
     pub seen: bool,
     /// When the person marked them.
     pub at: Timestamp,
-}
-
-impl Seen {
-    /// Whether the record marks this notification.
-    pub fn contains(&self, id: Seq) -> bool {
-        self.ids.contains(&id)
-            || self.up_to.is_some_and(|up_to| id <= up_to)
-            || self
-                .ranges
-                .iter()
-                .any(|&(first, last)| (first..=last).contains(&id))
-    }
 }
 
 /// An inbox that was removed; its pending notifications are dropped.

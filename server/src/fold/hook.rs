@@ -214,6 +214,14 @@ impl HookContext<'_, '_> {
     }
 
     fn began(&mut self, by: TurnCause, text: &str) -> Result<(), Refusal> {
+        // The hub's own waiter ends within a turn: that goes on, and its end is news.
+        let goes_on = |it: &Session| {
+            it.is_alive() && it.state == Some(SessionState::Working) && !it.turn.stopped
+        };
+        if by == TurnCause::Timeout && self.session().is_some_and(goes_on) {
+            self.worked();
+            return Ok(());
+        }
         self.transaction.withdraw_stale((self.project, self.key));
         // A turn caused by the timeout of the hub's own waiter is not news, and neither is its end.
         if by != TurnCause::Timeout {
@@ -230,7 +238,9 @@ impl HookContext<'_, '_> {
     }
 
     fn worked(&mut self) {
-        let waits = |it: &Session| it.turn.waits_from.is_some() || it.turn.fails_from.is_some();
+        let waits = |it: &Session| {
+            it.turn.stopped && it.turn.waits_from.is_some() || it.turn.fails_from.is_some()
+        };
         if self.state_is(SessionState::Working) && !self.session().is_some_and(waits) {
             return;
         }

@@ -97,7 +97,11 @@ impl Transaction<'_> {
                 target.wakes = false;
             }
         }
+        // What only the session itself reads reports nothing: the stop that it seems to report would be told to nobody.
+        let is_own =
+            |name: &InboxName| !targets.is_empty() && targets.iter().all(|it| it.inbox == *name);
         let session = self.session_change(draft, &from);
+        let session = session.filter(|(name, _)| name.is_reserved() || !is_own(name));
         if let Some((name, state)) = &session {
             let key = (it.project.clone(), name.clone());
             self.sessions.insert(key, *state);

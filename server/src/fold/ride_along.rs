@@ -1,5 +1,5 @@
-//! Why a notification rides along: it wakes no waiter of an inbox, and is delivered with the next one that does. The same
-//! rules decide and explain it.
+//! Why a notification rides along: it wakes no waiter of an inbox, and is delivered with the next one that does; and why it
+//! goes to no inbox. The same rules decide and explain it.
 
 use std::fmt;
 
@@ -72,18 +72,31 @@ impl RideAlong {
         (!item.wakes).then(|| stored.reason())
     }
 
+    /// The reason why a stored notification goes to no inbox; `None` if it goes to one.
+    pub fn without_inbox(notified: &Notified) -> Option<&'static str> {
+        let route = &notified.route;
+        if !route.targets.is_empty() {
+            return None;
+        }
+        let by_hook = || Words::of(&notified.json).by_hook();
+        Some(match route.kind {
+            Kind::Progress => "type progress goes to no inbox unless its sender names one",
+            Kind::Ended => "its end adds nothing to what it completed",
+            Kind::Answer => "the hook that asked gives the answer to its agent",
+            _ if route.session.is_none() && by_hook() => {
+                "another notification of its turn said more"
+            }
+            _ => "its sender is the primary, which the person talks to",
+        })
+    }
+
     /// Adds the reason that the notification's JSON gives, if it is the reason.
     #[must_use]
     pub fn with_words(self, json: &[u8]) -> Self {
-        #[derive(Default, Deserialize)]
-        struct WithData {
-            data: Option<Value>,
-            muted_by: Option<String>,
-        }
         if self != Self::Quiet(None) {
             return self;
         }
-        let stored: WithData = serde_json::from_slice(json).unwrap_or_default();
+        let stored = Words::of(json);
         let muted = stored.muted_by;
         let muted = muted.map(|rule| format!("rule '{rule}' muted it"));
         let words = stored
@@ -91,6 +104,24 @@ impl RideAlong {
             .as_ref()
             .and_then(|it| it["rides_along"].as_str());
         Self::Quiet(muted.or_else(|| words.map(str::to_owned)))
+    }
+}
+
+/// What a notification's JSON says about its reason.
+#[derive(Default, Deserialize)]
+struct Words {
+    data: Option<Value>,
+    muted_by: Option<String>,
+}
+
+impl Words {
+    fn of(json: &[u8]) -> Self {
+        serde_json::from_slice(json).unwrap_or_default()
+    }
+
+    /// Whether an agent's hook made the notification.
+    fn by_hook(&self) -> bool {
+        self.data.as_ref().is_some_and(|it| it["via"] == "hook")
     }
 }
 

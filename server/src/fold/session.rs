@@ -314,9 +314,12 @@ impl Session {
         match turn {
             Turn::Began { by } => {
                 let before = self.state.filter(|state| *state != SessionState::Working);
+                // A turn of the hub's own waiter is no news, so the stop before it is still to be told.
+                let waits_from = self.turn.waits_from;
                 self.turn = TurnState {
                     by: *by,
                     tasks: std::mem::take(&mut self.turn.tasks),
+                    waits_from: waits_from.filter(|_| *by == TurnCause::Timeout),
                     before: before.or(self.turn.before),
                     ..TurnState::default()
                 };
@@ -329,7 +332,7 @@ impl Session {
                 let works = self.state == Some(SessionState::Working);
                 if works && !silent {
                     self.turn.waits_from = Some(at.plus_millis(PATIENCE_MS));
-                } else if works && *silent {
+                } else if works && self.turn.waits_from.is_none() {
                     self.state = self.turn.before.or(Some(SessionState::Waiting));
                     (self.seq, self.ts) = (seq, at);
                 }

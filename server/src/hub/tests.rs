@@ -87,6 +87,7 @@ fn a_query_reads_what_is_durable_and_does_not_wait_for_a_commit() {
             began.send(()).unwrap();
             lock(&permits).recv().unwrap();
         }),
+        before_read: Box::new(|| ()),
     }));
     let own = hub.clone();
     let register = Command::Register {
@@ -115,6 +116,7 @@ fn a_hub_that_ceased_to_be_the_active_one_refuses_nothing() {
             _ => Health::Standby,
         }),
         before_append: Box::new(|| ()),
+        before_read: Box::new(|| ()),
     }));
     let withdrawn = hub.submit_blocking(Command::Withdraw { ids: vec![7] });
     assert!(matches!(withdrawn, Err(Rejected::NoActiveHub)));
@@ -131,6 +133,7 @@ async fn a_term_begins_and_the_clock_moves_in_one_commit() {
         before_append: Box::new(move || {
             count.fetch_add(1, Ordering::Relaxed);
         }),
+        before_read: Box::new(|| ()),
     }));
     assert_eq!(hub.lead("b", Some(86_400_000)).await.unwrap(), 1);
     let found: Vec<u8> = journal

@@ -1,4 +1,5 @@
-//! The archive: a thread that saves snapshots and applies retention, so that the writer never waits for them.
+//! The archive: a thread that saves snapshots, applies retention and indexes traces, so that the writer never waits for
+//! them.
 //!
 //! It follows the journal with the readers' fold ([`View`]), saves that fold when a snapshot is due, and drops the log's oldest blocks in this order. It
 //! asks the writer for a [`Command::Trim`] that carries the pending notifications, waits for the `Trimmed` record in
@@ -28,6 +29,9 @@ pub use retention::RetentionPolicy;
 const EVERY: Duration = Duration::from_secs(1);
 /// Bytes read from the journal at once.
 const CHUNK: usize = 256 * 1024;
+/// Bytes of the log that a round adds to the index of traces. After a start, a log of a gigabyte is in it within half a
+/// minute.
+const INDEXED: usize = 32 << 20;
 
 /// When a snapshot of the fold is due: at the first of two limits.
 #[derive(Debug, Clone, Copy)]
@@ -110,14 +114,16 @@ impl ArchiveWorker {
         }
     }
 
-    /// Follows the journal, saves a snapshot if one is due, and applies retention.
+    /// Follows the journal, saves a snapshot if one is due, applies retention, and continues the index of traces.
     pub fn round(&mut self) -> Result<(), RecoverError> {
         drop(self.view.follow()?);
         if self.is_due() {
             self.save()?;
         }
         self.tell_losses();
-        self.retain()
+        self.retain()?;
+        self.view.log().index_traces(INDEXED)?;
+        Ok(())
     }
 
     /// The number of records that the view has followed since the last snapshot, and their size in bytes.

@@ -65,6 +65,10 @@ impl Model {
             && draft.explicit_kind
             && session.as_str() != "unknown"
         {
+            // What a session only writes to itself tells nobody of its state.
+            if body.to.as_ref() == Some(&session) && !session.is_reserved() {
+                return;
+            }
             let key = (body.project.clone(), session);
             let it = self.sessions.entry(key).or_default();
             (it.state, it.seq, it.last) = (Some(state), id, Some(id));
@@ -114,6 +118,11 @@ impl Model {
             it.over = None;
         }
         match happened {
+            // The hub's own waiter ends within a turn.
+            AgentEvent::Prompt {
+                by: TurnCause::Timeout,
+                ..
+            } if before.over.is_none() && before.works() && !before.stopped => return false,
             AgentEvent::Prompt { by, .. } => it.begin(*by),
             AgentEvent::Worked if before.works() => return false,
             AgentEvent::Worked if is_new || before.stopped => it.begin(TurnCause::Agent),

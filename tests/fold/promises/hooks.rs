@@ -234,6 +234,36 @@ fn a_turn_of_the_waiters_own_timeout_is_not_reported() {
 }
 
 #[test]
+fn a_timeout_of_the_waiter_within_a_turn_leaves_its_stop_to_be_told() {
+    for before in [None, Some(failed("rate_limit", false))] {
+        let mut hub = working();
+        before.map(|it| hub.hook("w1", it));
+        hub.tells("w1", prompt(Timeout), "");
+        hub.tells("w1", stop("done"), "complete lead! primary!");
+    }
+}
+
+#[test]
+fn a_timeout_of_the_waiter_does_not_hide_a_stop_that_was_put_off() {
+    let mut hub = working();
+    hub.tells("w1", stop_with("I wait.", &["server"]), "progress");
+    let due = after(10 * MINUTE);
+    for event in [prompt(Timeout), stop_with("I wait.", &["server"])] {
+        hub.tells("w1", event, "");
+        assert_eq!(hub.due(), due);
+        assert_eq!(hub.state_of("w1"), Some(SessionState::Working));
+    }
+    tells(&hub.tick(), "waiting lead! primary!");
+}
+
+#[test]
+fn what_a_session_writes_to_itself_does_not_report_its_stop() {
+    let mut hub = working();
+    hub.posts(said("w1", Kind::Complete).to("w1"), "complete w1");
+    hub.tells("w1", stop("done"), "complete lead! primary!");
+}
+
+#[test]
 fn a_temporary_model_failure_is_an_error_after_ten_minutes_without_an_event() {
     let mut hub = working();
     hub.tells("w1", failed("rate_limit", false), "progress");

@@ -35,7 +35,7 @@ fn a_mark_records_exactly_what_it_changes() {
     let mut hub = hub_with_three();
     hub.run(&mark(&[2], None, true));
     let changed = |records: &[Record]| match records {
-        [Record::Seen(seen)] => [1, 2, 3].map(|id| seen.contains(id)),
+        [seen @ Record::Seen(_)] => [1, 2, 3].map(|id| seen.concerns(id)),
         other => panic!("{other:?}"),
     };
     let records = hub.run(&mark(&[], Some(3), true));

@@ -5,10 +5,12 @@ use std::time::Duration;
 use hub_protocol::process::started;
 use hub_protocol::{Process, Session, SessionInfo};
 use reqwest::Method;
+use tokio::sync::oneshot;
 
 use super::Job;
 use crate::api::session::path;
 use crate::error::Error;
+use crate::hub::backoff::Backoff;
 use crate::hub::{Request, json, parse};
 use crate::identity::Context;
 use crate::output::say;
@@ -17,13 +19,26 @@ use crate::system::process;
 /// How long the hub may take to answer, because the end of a short command waits for it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Registers the session. The command runs without it too, so a failure is only reported on stderr.
-pub(super) async fn register(job: &Job, context: &Context) {
-    if let Err(error) = put(job, context).await {
-        say(format!(
-            "session {} is not registered: {error}",
-            job.session
-        ));
+/// Registers the session, also if the hub only comes up while the command runs: until the other end of `over` is gone. The
+/// command runs without it too, so a failure is only reported on stderr, once.
+pub(super) async fn register(job: &Job, context: &Context, mut over: oneshot::Receiver<()>) {
+    let mut backoff = Backoff::patient();
+    let mut is_told = false;
+    while let Err(error) = put(job, context).await {
+        if !std::mem::replace(&mut is_told, true) {
+            say(format!(
+                "session {} is not registered: {error}",
+                job.session
+            ));
+        }
+        if !error.is_passing() {
+            return;
+        }
+        // A request is not given up half-way: the hub would carry it out after the end of the session.
+        tokio::select! {
+            _ = &mut over => return,
+            () = backoff.pause() => {}
+        }
     }
 }
 

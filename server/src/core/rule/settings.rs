@@ -7,7 +7,7 @@ use regex::RegexBuilder;
 use serde::Deserialize;
 use toml::Table;
 
-use super::invalid::{InvalidRule, one_line, wrong_key};
+use super::invalid::{Fault, InvalidRule, line_of, one_line};
 use super::{Actions, Condition, NotifyAction, Rule, RuleSet, Template};
 
 /// The most rules.
@@ -75,8 +75,7 @@ struct NotifySettings {
 /// Parses the `[[on]]` tables of a configuration file, which may contain other settings.
 pub fn parse(text: &str) -> Result<RuleSet, String> {
     let invalid = |it: toml::de::Error| {
-        let before = it.span().and_then(|span| text.get(..span.start));
-        let line = before.unwrap_or_default().matches('\n').count() + 1;
+        let line = line_of(text, it.span().map_or(0, |span| span.start));
         format!("line {line}: {}", one_line(it.message()))
     };
     let mut file: Table = text.parse().map_err(invalid)?;
@@ -103,21 +102,21 @@ impl TryFrom<Vec<Table>> for RuleSet {
         for (at, table) in (1..).zip(tables) {
             let name = table.get("name").and_then(|it| it.as_str());
             let label = name.map_or_else(|| format!("number {at}"), |name| format!("'{name}'"));
-            let invalid = |reason| InvalidRule {
+            let invalid = |fault| InvalidRule {
                 number: at,
                 rule: label.clone(),
-                reason,
+                fault,
             };
             let settings = table.try_into::<Settings>();
-            let settings = settings.map_err(|it| invalid(wrong_key(&it)))?;
+            let settings = settings.map_err(|it| invalid(Fault::of_key(&it)))?;
             let rule = settings.rule().map_err(&invalid)?;
             if rules.iter().any(|it| it.name == rule.name) {
-                return Err(invalid(
-                    "name: two rules have it; each needs its own".into(),
-                ));
+                let text = "two rules have it; each needs its own";
+                return Err(invalid(Fault::of("name", text)));
             }
             if at > MAX_RULES {
-                return Err(invalid(format!("there are at most {MAX_RULES} rules")));
+                let text = format!("there are at most {MAX_RULES} rules");
+                return Err(invalid(Fault::of_rule(text)));
             }
             rules.push(rule);
         }
@@ -142,8 +141,11 @@ impl RuleSet {
             return Err(InvalidRule {
                 number,
                 rule: format!("'{}'", rule.name),
-                reason: format!(
-                    "forward: there is no [[forward]] with the name '{name}': {known}add one (docs/forward.md)"
+                fault: Fault::of(
+                    "forward",
+                    format!(
+                        "there is no [[forward]] with the name '{name}': {known}add one (docs/forward.md)"
+                    ),
                 ),
             });
         }
@@ -152,13 +154,12 @@ impl RuleSet {
 }
 
 impl Settings {
-    fn rule(self) -> Result<Rule, String> {
+    fn rule(self) -> Result<Rule, Fault> {
         let is_text = |c: char| c.is_alphanumeric() || " ._-:@+/".contains(c);
         let long = self.name.chars().count() > MAX_NAME;
         if self.name.trim().is_empty() || long || !self.name.chars().all(is_text) {
-            return Err(format!(
-                "name: use 1 to {MAX_NAME} letters, digits, spaces and . _ - : @ + /"
-            ));
+            let text = format!("use 1 to {MAX_NAME} letters, digits, spaces and . _ - : @ + /");
+            return Err(Fault::of("name", text));
         }
         self.check_combination()?;
         let (when, then) = (self.when(), self.then());
@@ -173,30 +174,47 @@ impl Settings {
         })
     }
 
-    fn check_combination(&self) -> Result<(), String> {
-        let refuse = |text: &str| Err(text.to_owned());
+    fn check_combination(&self) -> Result<(), Fault> {
+        let refuse = |key, text| Err(Fault::at(key, text));
         let is_lasting = self.lasting.is_some();
         let by_sender = !self.from.is_empty() || !self.project.is_empty();
         let by_content = !self.kinds.is_empty() || self.text.is_some();
         if is_lasting == self.phase.is_empty() {
-            return refuse("phase and for belong together: phase = [\"blocked\"], for = \"10m\"");
+            let given = if is_lasting { "for" } else { "phase" };
+            return refuse(
+                given,
+                "phase and for belong together: phase = [\"blocked\"], for = \"10m\"",
+            );
         }
         if !is_lasting && !by_sender && !by_content {
-            return refuse("say what it matches: type, from, project, text, or phase with for");
+            let text = "say what it matches: type, from, project, text, or phase with for";
+            return Err(Fault::of_rule(text));
         }
         if is_lasting && by_content {
-            return refuse("type and text match notifications; with phase, use from and project");
+            let given = if self.text.is_some() { "text" } else { "type" };
+            return refuse(
+                given,
+                "type and text match notifications; with phase, use from and project",
+            );
         }
         if is_lasting && (self.mute || self.escalate.is_some() || self.forward.is_some()) {
+            let given = match (&self.escalate, &self.forward) {
+                (Some(_), _) => "escalate",
+                (None, Some(_)) => "forward",
+                (None, None) => "mute",
+            };
             return refuse(
+                given,
                 "mute, forward and escalate need a notification; with phase, use notify or run",
             );
         }
         if is_lasting && self.cooldown.is_some() {
-            return refuse("cooldown: leave it out; with phase, each stay fires once");
+            let text = "leave it out; with phase, each stay fires once";
+            return Err(Fault::of("cooldown", text));
         }
         if self.timeout.is_some() && self.run.is_none() {
-            return refuse("timeout: it limits the program of run: add run, or leave timeout out");
+            let text = "it limits the program of run: add run, or leave timeout out";
+            return Err(Fault::of("timeout", text));
         }
         if self.notify.is_none()
             && self.forward.is_none()
@@ -204,12 +222,13 @@ impl Settings {
             && self.escalate.is_none()
             && !self.mute
         {
-            return refuse("say what it does: notify, forward, run, escalate or mute");
+            let text = "say what it does: notify, forward, run, escalate or mute";
+            return Err(Fault::of_rule(text));
         }
         Ok(())
     }
 
-    fn condition(&self) -> Result<Condition, String> {
+    fn condition(&self) -> Result<Condition, Fault> {
         let kinds = self.kinds.iter().map(|it| it.parse::<Kind>());
         let kinds: Result<Vec<Kind>, _> = kinds.collect();
         let text = self.text.as_deref().map(|text| {
@@ -220,7 +239,7 @@ impl Settings {
                 .nest_limit(50);
             builder
                 .build()
-                .map_err(|it| format!("text: {}", regex_error(&it)))
+                .map_err(|it| Fault::of("text", regex_error(&it)))
         });
         let phases = self.phase.iter().map(|it| phase(it));
         let phases: Vec<PhaseName> = phases.collect::<Result<_, _>>()?;
@@ -230,10 +249,10 @@ impl Settings {
             .map(|it| span("for", it))
             .transpose()?;
         if patience_ms == Some(0) {
-            return Err("for: use at least 1s".into());
+            return Err(Fault::of("for", "use at least 1s"));
         }
         Ok(Condition {
-            kinds: kinds.map_err(|it| format!("type: {it}"))?,
+            kinds: kinds.map_err(|it| Fault::of("type", it))?,
             from: self.from.clone(),
             projects: self.project.clone(),
             text: text.transpose()?,
@@ -241,15 +260,15 @@ impl Settings {
         })
     }
 
-    fn actions(&self) -> Result<Actions, String> {
+    fn actions(&self) -> Result<Actions, Fault> {
         let run = self.run.as_ref();
         if run.is_some_and(|it| it.first().is_none_or(|program| program.trim().is_empty())) {
-            return Err(
-                "run: name a program, then its arguments: run = [\"mpv\", \"bell.ogg\"]".into(),
-            );
+            let text = "name a program, then its arguments: run = [\"mpv\", \"bell.ogg\"]";
+            return Err(Fault::of("run", text));
         }
         if run.is_some_and(|it| it.iter().any(|word| word.contains('\0'))) {
-            return Err("run: a program and its arguments contain no NUL".into());
+            let text = "a program and its arguments contain no NUL";
+            return Err(Fault::of("run", text));
         }
         let notify = self
             .notify
@@ -258,7 +277,8 @@ impl Settings {
             .transpose()?;
         let uses_id = notify.as_ref().is_some_and(|it| it.msg.uses("id"));
         if self.lasting.is_some() && uses_id {
-            return Err("notify.msg: {id} needs a notification; with phase, use {session}".into());
+            let text = "{id} needs a notification; with phase, use {session}";
+            return Err(Fault::of("notify.msg", text));
         }
         let escalate = self.escalate.as_deref().map(|it| span("escalate", it));
         Ok(Actions {
@@ -271,13 +291,13 @@ impl Settings {
     }
 
     /// Returns how long the program may run.
-    fn limit(&self) -> Result<Duration, String> {
+    fn limit(&self) -> Result<Duration, Fault> {
         let ms = span("timeout", self.timeout.as_deref().unwrap_or(TIMEOUT))?;
         let ms = u64::try_from(ms)
             .ok()
             .filter(|ms| (1..=MAX_TIMEOUT_MS).contains(ms));
         let limit = ms.map(Duration::from_millis);
-        limit.ok_or_else(|| "timeout: use 1s to 1h".into())
+        limit.ok_or_else(|| Fault::of("timeout", "use 1s to 1h"))
     }
 
     /// Returns the condition, for people.
@@ -312,16 +332,16 @@ impl Settings {
 }
 
 impl NotifySettings {
-    fn action(&self) -> Result<NotifyAction, String> {
-        let to: InboxName = self.to.parse().map_err(|it| format!("notify.to: {it}"))?;
+    fn action(&self) -> Result<NotifyAction, Fault> {
+        let to: InboxName = self.to.parse().map_err(|it| Fault::of("notify.to", it))?;
         let kind = self.kind.as_deref().unwrap_or("message").parse::<Kind>();
-        let kind = kind.map_err(|it| format!("notify.type: {it}"))?;
+        let kind = kind.map_err(|it| Fault::of("notify.type", it))?;
         if matches!(
             kind,
             Kind::Question | Kind::Approval | Kind::Answer | Kind::Ended
         ) {
-            let text = "notify.type: a rule can send complete, waiting, testing, error, progress or message";
-            return Err(text.into());
+            let text = "a rule can send complete, waiting, testing, error, progress or message";
+            return Err(Fault::of("notify.type", text));
         }
         let priority = self
             .priority
@@ -329,41 +349,42 @@ impl NotifySettings {
             .unwrap_or("normal")
             .parse::<Priority>();
         if self.msg.trim().is_empty() || self.msg.contains('\0') || self.msg.len() > 4000 {
-            return Err("notify.msg: use 1 to 4000 bytes of text without NUL".into());
+            let text = "use 1 to 4000 bytes of text without NUL";
+            return Err(Fault::of("notify.msg", text));
         }
         let unknown = |name| {
-            format!(
-                "notify.msg: unknown placeholder '{{{name}}}' (use {{from}}, {{msg}}, {{session}}, {{project}} or {{id}})"
-            )
+            let text = format!(
+                "unknown placeholder '{{{name}}}' (use {{from}}, {{msg}}, {{session}}, {{project}} or {{id}})"
+            );
+            Fault::of("notify.msg", text)
         };
         Ok(NotifyAction {
             to,
             kind,
-            priority: priority.map_err(|it| format!("notify.priority: {it}"))?,
+            priority: priority.map_err(|it| Fault::of("notify.priority", it))?,
             msg: Template::new(self.msg.clone()).map_err(unknown)?,
         })
     }
 }
 
-fn phase(text: &str) -> Result<PhaseName, String> {
+fn phase(text: &str) -> Result<PhaseName, Fault> {
     let wanted = text.replace([' ', '-'], "_");
     let known = PHASES.into_iter().find(|it| it.as_str() == wanted);
     let names = || PHASES.map(PhaseName::as_str).join(", ");
     known.ok_or_else(|| {
-        format!(
-            "phase: unknown phase '{text}' (expected one of: {})",
-            names()
-        )
+        let text = format!("unknown phase '{text}' (expected one of: {})", names());
+        Fault::of("phase", text)
     })
 }
 
 /// Parses a time with its unit, in milliseconds.
-fn span(key: &str, text: &str) -> Result<i64, String> {
+fn span(key: &str, text: &str) -> Result<i64, Fault> {
     let has_unit = text.ends_with(char::is_alphabetic);
     let parsed = text.parse().ok().filter(|_| has_unit);
     let millis = parsed.and_then(|Span(it)| i64::try_from(it.as_millis()).ok());
     millis.filter(|it| *it <= MAX_SPAN_MS).ok_or_else(|| {
-        format!("{key}: invalid duration '{text}': use 90s, 10m, 2h or 7d, at most 30d")
+        let text = format!("invalid duration '{text}': use 90s, 10m, 2h or 7d, at most 30d");
+        Fault::of(key, text)
     })
 }
 

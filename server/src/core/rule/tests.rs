@@ -80,3 +80,47 @@ fn a_program_may_run_for_a_minute_or_for_its_timeout() {
     assert_eq!(rule(""), Duration::from_secs(60));
     assert_eq!(rule("timeout = '10m'"), Duration::from_secs(600));
 }
+
+#[test]
+fn the_error_of_a_rule_names_the_line_of_the_key_that_is_wrong() {
+    let first = "[[on]]\nname = 'first'\nfrom = ['x']\n";
+    let wrong = |lines: &str| parse(&format!("{first}mute = true\n\n{lines}")).unwrap_err();
+    for (lines, expected) in [
+        // The first rule has the same key with the same value, where it is right.
+        (
+            "[[on]]\nname = 'b'\nmute = true\n",
+            "line 6: [[on]] 'b': say what",
+        ),
+        (
+            "[[on]]\nname = 'first'\nfrom = ['x']\nmute = true\n",
+            "line 7: [[on]] 'first': name: two",
+        ),
+        (
+            "[[on]]\nname = 'b'\nphase = ['blocked']\nfor = '1m'\nmute = true\n",
+            "line 10: [[on]] 'b': mute, forward and escalate need",
+        ),
+        (
+            "[[on]]\nname = 'b'\nfor = '1m'\nmute = true\n",
+            "line 8: [[on]] 'b': phase and for belong",
+        ),
+        (
+            "[[on]]\nname = 'b'\nstate = ['x']\nfor = '1m'\nrun = ['x']\n",
+            "line 8: [[on]] 'b': phase: unknown phase",
+        ),
+        (
+            "[[on]]\nname = 'b'\nfrom = ['x']\n[on.notify]\nto = 'a'\nmsg = '{x}'\n",
+            "line 11: [[on]] 'b': notify.msg: unknown placeholder",
+        ),
+        (
+            "[[on]]\nname = 'b'\nfrom = ['x']\nmute = true\n\"a.b, c\" = 1\n",
+            "line 10: [[on]] 'b': a.b, c: unknown key",
+        ),
+        (
+            "[[on]]\nname = 'b'\nfrom = ['x']\nnotify = { to = 'a', msg = 'm',\n  kind = 'x' }\n",
+            "line 10: [[on]] 'b': notify.kind: unknown key",
+        ),
+    ] {
+        let error = wrong(lines);
+        assert!(error.starts_with(expected), "{lines}{error}");
+    }
+}

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::history;
 use super::stored;
-use crate::core::record::{Record, RuleNote, RuleNoted, SettleReason, Settled, Target, kinds};
+use crate::core::record::{Record, RuleNote, RuleNoted, SettleReason, Settled, Target};
 use crate::core::time::Now;
 use crate::fold::RideAlong;
 use crate::http::budget::Allowance;
@@ -72,47 +72,46 @@ pub(super) fn steps(
     after: Seq,
     allowance: &Allowance,
 ) -> Result<(Vec<Step>, Option<Seq>), JournalError> {
+    let ids: Vec<Seq> = std::iter::once(id).chain(answer).collect();
     let mut steps = Vec::new();
     let mut cursor = after.max(id.max(log.earliest()) - 1);
     let until = Instant::now() + LONGEST;
     loop {
         allowance.go_on()?;
+        cursor = log.before_next_step(cursor, &ids);
+        let is_cut = steps.len() >= MAX_STEPS || Instant::now() >= until;
+        if is_cut && cursor < log.head() {
+            return Ok((steps, Some(cursor)));
+        }
         let events = log.read(cursor, CHUNK_BYTES)?;
         let Some(last) = events.last() else {
             return Ok((steps, None));
         };
         cursor = last.seq();
-        for event in events.iter().filter(|it| may_concern(it, id)) {
-            if let Some(record) = event.record() {
-                steps.extend(of_record(event.seq(), record, id));
-                steps.extend(answer.and_then(|it| of_answer(event.seq(), record, it)));
+        for event in &events {
+            if let Some(record) = concerning(event, id) {
+                steps.extend(of_record(event.seq(), record));
+            }
+            if let Some(record) = answer.and_then(|it| concerning(event, it)) {
+                steps.extend(of_answer(event.seq(), record));
             }
         }
-        if steps.len() >= MAX_STEPS || Instant::now() >= until {
-            return Ok((steps, (cursor < log.head()).then_some(cursor)));
-        }
     }
 }
 
-/// Whether a record may be a step, by its kind. Most records are other notifications, and are not decoded.
-fn may_concern(event: &Event, id: Seq) -> bool {
-    match event.kind() {
-        kinds::NOTIFIED => event.seq() == id,
-        kinds::SETTLED
-        | kinds::EMITTED
-        | kinds::RETURNED
-        | kinds::QUESTION_CLAIMED
-        | kinds::QUESTION_SETTLED
-        | kinds::RULE_FIRED
-        | kinds::RULE_NOTED
-        | kinds::SEEN => true,
-        _ => false,
+/// The event's record, if it is that of the notification or concerns it.
+fn concerning(event: &Event, id: Seq) -> Option<&Record> {
+    if event.seq() == id {
+        return event.record();
     }
+    let record = Record::may_concern(event.kind()).then(|| event.record())??;
+    record.concerns(id).then_some(record)
 }
 
-fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
+/// The steps of a record that concerns the notification.
+fn of_record(seq: Seq, record: &Record) -> Vec<Step> {
     match record {
-        Record::Notified(notified) if seq == id => {
+        Record::Notified(notified) => {
             let route = &notified.route;
             let stored = |target: &Target| {
                 let place = Some((route.project.clone(), target.inbox.clone()));
@@ -122,20 +121,19 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
                 }
             };
             match &route.targets[..] {
-                [] => vec![step(seq, route.ts, "stored", None, None)],
+                [] => vec![Step {
+                    why: RideAlong::without_inbox(notified).map(str::to_owned),
+                    ..step(seq, route.ts, "stored", None, None)
+                }],
                 targets => targets.iter().map(stored).collect(),
             }
         }
         Record::Settled(Settled {
-            ids,
-            inbox,
-            how,
-            by,
-            at,
-        }) if ids.contains(&id) => {
+            inbox, how, by, at, ..
+        }) => {
             vec![step(seq, *at, how.as_str(), inbox.clone(), by.clone())]
         }
-        Record::Emitted(it) if it.ids.contains(&id) => {
+        Record::Emitted(it) => {
             let place = Some((it.project.clone(), it.inbox.clone()));
             vec![Step {
                 way: Some(it.way),
@@ -143,30 +141,30 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
                 ..step(seq, it.at, "emitted", place, it.by.clone())
             }]
         }
-        Record::Returned(it) if it.ids.contains(&id) => {
+        Record::Returned(it) => {
             let place = Some((it.project.clone(), it.inbox.clone()));
             vec![Step {
                 why: it.why.clone(),
                 ..step(seq, it.at, "returned", place, None)
             }]
         }
-        Record::QuestionClaimed(it) if it.id == id => {
+        Record::QuestionClaimed(it) => {
             vec![step(seq, it.at, "claimed", None, Some(it.by.clone()))]
         }
-        Record::QuestionSettled(it) if it.id == id => {
+        Record::QuestionSettled(it) => {
             let state = match it.state {
                 QuestionState::Open => "reopened",
                 _ => "settled",
             };
             vec![step(seq, it.at, state, None, it.by.clone())]
         }
-        Record::RuleFired(it) if it.notification == Some(id) => {
+        Record::RuleFired(it) => {
             let actions: Vec<&str> = it.actions.iter().map(|it| it.as_str()).collect();
             let by = format!("rule '{}': {}", it.rule, actions.join(", "));
             vec![step(seq, it.at, "fired", None, Some(by))]
         }
-        Record::RuleNoted(it) => of_rule(seq, it, id).into_iter().collect(),
-        Record::Seen(seen) if seen.contains(id) => {
+        Record::RuleNoted(it) => of_rule(seq, it).into_iter().collect(),
+        Record::Seen(seen) => {
             vec![step(
                 seq,
                 seen.at,
@@ -180,39 +178,25 @@ fn of_record(seq: Seq, record: &Record, id: Seq) -> Vec<Step> {
 }
 
 /// The step of a rule that has fired on the notification.
-fn of_rule(seq: Seq, it: &RuleNoted, id: Seq) -> Option<Step> {
-    let mut why = None;
-    let (state, about) = match &it.note {
-        RuleNote::Began => return None,
-        RuleNote::Started { notification, .. } => ("started", (*notification)?),
-        RuleNote::Failed {
-            notification,
-            why: text,
-            ..
-        } => {
-            why = Some(text.clone());
-            ("failed", (*notification)?)
-        }
-        RuleNote::Escalated {
-            notification, made, ..
-        } => made.map(|_| ("escalated", *notification))?,
+fn of_rule(seq: Seq, it: &RuleNoted) -> Option<Step> {
+    let (state, why) = match &it.note {
+        RuleNote::Began | RuleNote::Escalated { made: None, .. } => return None,
+        RuleNote::Started { .. } => ("started", None),
+        RuleNote::Failed { why, .. } => ("failed", Some(why.clone())),
+        RuleNote::Escalated { made: Some(_), .. } => ("escalated", None),
     };
     let by = Some(format!("rule '{}'", it.rule));
-    (about == id).then(|| Step {
+    Some(Step {
         why,
         ..step(seq, it.at, state, None, by)
     })
 }
 
 /// The step of a question's answer on its way to the asker.
-fn of_answer(seq: Seq, record: &Record, answer: Seq) -> Option<Step> {
+fn of_answer(seq: Seq, record: &Record) -> Option<Step> {
     let (state, at) = match record {
-        Record::Emitted(it) if it.ids.contains(&answer) && !it.way.announces() => {
-            ("delivered", it.at)
-        }
-        Record::Settled(it) if it.ids.contains(&answer) && it.how == SettleReason::Acked => {
-            ("taken", it.at)
-        }
+        Record::Emitted(it) if !it.way.announces() => ("delivered", it.at),
+        Record::Settled(it) if it.how == SettleReason::Acked => ("taken", it.at),
         _ => return None,
     };
     Some(step(seq, at, state, None, None))
@@ -293,3 +277,6 @@ fn of_presence(state: &'static str, project: ProjectName, inbox: InboxName) -> S
         ..Step::default()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -267,6 +267,7 @@ fn on_a_full_disk_no_snapshot_is_saved() {
             inner: hub.journal.clone(),
             health: Box::new(move || health.clone()),
             before_append: Box::new(|| ()),
+            before_read: Box::new(|| ()),
         });
         hub.worker.view = view(journal, hub.dir.path());
         hub.worker.finish().unwrap();

@@ -43,11 +43,12 @@ pub(crate) fn seen(id: Seq, seen: bool, at: Timestamp) -> Record {
     })
 }
 
-/// A journal in memory with a health of its own, and an action before each commit.
+/// A journal in memory with a health of its own, and an action before each commit and each read.
 pub(crate) struct TestJournal {
     pub(crate) inner: Arc<MemoryJournal>,
     pub(crate) health: Box<dyn Fn() -> Health + Send + Sync>,
     pub(crate) before_append: Box<dyn Fn() + Send + Sync>,
+    pub(crate) before_read: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Journal for TestJournal {
@@ -69,6 +70,7 @@ impl Journal for TestJournal {
     }
 
     fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
+        (self.before_read)();
         self.inner.read(from, max_bytes)
     }
 
