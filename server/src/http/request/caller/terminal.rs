@@ -9,7 +9,7 @@ use hub_protocol::process::{Stat, environment};
 use super::ancestors::{Ancestors, is_reaper};
 
 /// How long tmux may take to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Whether the terminal of `caller` may have been opened by an agent: its first process lost what opened it, or what opened
 /// it is an orphan in an agent's control group and shows it to nobody.
