@@ -219,7 +219,7 @@ impl Model {
             self.inboxes
                 .insert((body.project.clone(), place.inbox.clone()));
         }
-        self.change_session(id, draft);
+        self.change_session(id, draft, &places);
         if body.from.as_str() == "person" {
             self.seen.insert(id);
         }

@@ -58,15 +58,16 @@ impl Place {
 }
 
 impl Model {
-    pub(super) fn change_session(&mut self, id: Seq, draft: &Draft) {
+    pub(super) fn change_session(&mut self, id: Seq, draft: &Draft, places: &[Place]) {
         let body = &draft.body;
         let session = draft.body.session.clone().unwrap_or(body.from.clone());
         if let Some(state) = body.kind.session_state()
             && draft.explicit_kind
             && session.as_str() != "unknown"
         {
-            // What a session only writes to itself tells nobody of its state.
-            if body.to.as_ref() == Some(&session) && !session.is_reserved() {
+            // What only the session itself reads tells nobody of its state.
+            let is_own = !places.is_empty() && places.iter().all(|it| it.inbox == session);
+            if is_own && !session.is_reserved() {
                 return;
             }
             let key = (body.project.clone(), session);
