@@ -249,7 +249,8 @@ impl Transaction<'_> {
     }
 
     /// Withdraws the open questions of a session that reports that it works again or has completed its work. A report
-    /// that arrives late says nothing about later questions.
+    /// that arrives late says nothing about later questions. Anyone can report that, so what its hooks hold or show in a
+    /// dialog ends by its hooks alone.
     pub(super) fn close_questions(&mut self, draft: &Draft) {
         let it = &draft.body;
         let from = self.state.resolve(&it.project, &it.from);
@@ -257,7 +258,10 @@ impl Transaction<'_> {
             self.session_change(draft, from)
         {
             let asker = (&it.project, &session);
-            self.withdraw_questions_of(asker, "resumed", |question| question.ts <= it.ts);
+            let earlier = |it: &Question| it.ts <= draft.body.ts;
+            self.withdraw_questions_of(asker, "resumed", |it| {
+                earlier(it) && !it.is_kept_for_person()
+            });
         }
     }
 }

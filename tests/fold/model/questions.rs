@@ -2,7 +2,7 @@
 
 use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, Seq, Timestamp};
 use hubd::core::command::Refusal;
-use hubd::core::notification::Draft;
+use hubd::core::notification::{Draft, HOOK_KEYS};
 use hubd::core::record::SettleReason;
 
 use super::{Key, Model};
@@ -28,6 +28,11 @@ impl Question {
 
     pub(crate) fn is_open(&self) -> bool {
         !self.state.is_final()
+    }
+
+    fn is_of_hook(&self) -> bool {
+        let key = self.key.as_deref();
+        key.is_some_and(|it| it.starts_with(HOOK_KEYS))
     }
 
     pub(super) fn is_from(&self, (project, from): &Key) -> bool {
@@ -66,7 +71,8 @@ impl Model {
             return;
         }
         // The clock may have jumped back unannounced: then the report is older than the question.
-        let asked_before = |it: &Question| it.is_from(&place) && it.ts <= body.ts;
+        let asked_before =
+            |it: &Question| it.is_from(&place) && it.ts <= body.ts && !it.is_of_hook();
         for id in self.questions_that(|it| it.is_open() && asked_before(it)) {
             if id <= head {
                 self.settle_question(id, QuestionState::Withdrawn, SettleReason::Withdrawn);

@@ -167,6 +167,24 @@ fn a_question_closes_when_its_asker_reports_work_or_completion() {
 }
 
 #[test]
+fn a_claimed_report_closes_nothing_that_a_hook_asks() {
+    for is_held in [true, false] {
+        let mut hub = Hub::new();
+        if is_held {
+            hub.held_hook("w1", permission());
+        } else {
+            hub.hook("w1", asks("A or B?"));
+        }
+        let id = hub.open_question(0);
+        hub.say(said("w1", Kind::Progress));
+        hub.say(said("other", Kind::Complete).about("w1"));
+        assert_eq!(hub.asked(id).0, QuestionState::Open);
+        hub.hook("w1", stop("done"));
+        assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
+    }
+}
+
+#[test]
 fn a_notification_without_a_state_of_the_asker_closes_no_question() {
     let (mut hub, id) = Hub::with(Kind::Question);
     hub.say(said("w1", Kind::Message));
