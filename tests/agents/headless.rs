@@ -12,6 +12,8 @@ use crate::support::{Claude, InstalledHub, installed};
 /// The sentence of the instructions that asks a session to keep a waiter running.
 const WAIT: &str = "keep one `hubctl wait` running";
 const ONE_PROMPT: &str = "You answer one prompt and end";
+/// What a session is told that a program runs: one that sends a single prompt looks like one that sends several.
+const HOSTED: &str = "As long as it keeps you running, the hub wakes you";
 
 fn answers(text: &str) -> impl Fn(&Request) -> Reply + use<> {
     turns([Reply::text(text)])
@@ -25,12 +27,12 @@ fn primary(hub: &InstalledHub) -> Claude {
 }
 
 /// Runs a headless session with this model; returns what `run` does. Asserts that its stop with `text` woke the primary once,
-/// in a turn of its own, and that the session neither was told to wait nor had a waiter, which would keep an Agent SDK's
-/// `query()` open for 30 s.
+/// in a turn of its own, and that the session was told `how` it is woken, neither was told to wait nor had a waiter, which would
+/// keep an Agent SDK's `query()` open for 30 s.
 fn wakes<T>(
     hub: &InstalledHub,
     primary: &Claude,
-    text: &str,
+    (text, how): (&str, &str),
     run: impl FnOnce() -> (T, Model),
 ) -> T {
     let mut presence = hub.presence();
@@ -43,7 +45,7 @@ fn wakes<T>(
     primary.model.received_once(text);
     let first = &shot.requests()[0];
     let told = |text: &str| first.body.to_string().matches(text).count();
-    assert_eq!((told(WAIT), told(ONE_PROMPT)), (0, 1));
+    assert_eq!((told(WAIT), told(how)), (0, 1));
     hub.waiter("primary", "rewake");
     assert_eq!(
         hub.waited_in_vain(&mut presence, "primary"),
@@ -61,7 +63,7 @@ fn an_agent_sdk_program_ends_at_once_and_its_stop_wakes_the_primary() {
     let claude = installed::claude().display().to_string();
     for entrypoint in ["sdk-ts", "sdk-py", "from-the-future"] {
         let text = format!("A scripted fig of {entrypoint}.");
-        let printed = wakes(&hub, &primary, &text, || {
+        let printed = wakes(&hub, &primary, (&text, HOSTED), || {
             let model = Model::start(answers(&text));
             let args = [&*script, &dir, &claude, entrypoint, "Which fruit?"];
             let url = model.url();
@@ -80,7 +82,7 @@ fn the_stop_of_a_headless_claude_wakes_the_primary_also_with_a_question() {
         ("A scripted quince.", "A scripted quince."),
         ("Shall I push it?", "waiting for input: Shall I push it?"),
     ] {
-        let output = wakes(&hub, &primary, text, || {
+        let output = wakes(&hub, &primary, (text, ONE_PROMPT), || {
             hub.claude(answers(answer)).headless("Which fruit?")
         });
         assert!(output.status.success(), "{output:?}");
@@ -95,7 +97,7 @@ fn each_stop_wakes(agent: &str, run: impl Fn(&InstalledHub, &Model) -> String) {
     hub.hubctl(&["hooks", "install", agent]);
     for fruit in ["pear", "plum"] {
         let text = format!("A scripted {fruit}.");
-        wakes(&hub, &primary, &text, || {
+        wakes(&hub, &primary, (&text, ONE_PROMPT), || {
             let model = Model::start(answers(&text));
             (run(&hub, &model), model)
         });

@@ -151,7 +151,7 @@ fn a_session_of_a_program_is_woken_by_the_file_that_it_watches() {
     let model = Model::start(turns([]));
     let mut host = Host::start(&hub, &model);
     host.prompt("Say something");
-    model.received_once("[hub] You are session");
+    model.received_once("As long as it keeps you running, the hub wakes you");
     assert!(model.received("nothing wakes you").is_empty());
     let session = hub.session("main");
     let id = session["id"].as_str().expect("an id");

@@ -13,6 +13,8 @@ pub enum WakeMethod {
     BackgroundCommand,
     /// It cannot be woken between turns; only the person's next prompt continues it.
     PersonOnly,
+    /// The file that it watches wakes it, as long as the program that runs it keeps it running.
+    Hosted,
     /// The session answers one prompt and ends.
     Never,
 }
@@ -24,6 +26,7 @@ impl WakeMethod {
             Self::RewakeHook | Self::AppServer => "",
             Self::BackgroundCommand => WAIT,
             Self::PersonOnly => BETWEEN_TURNS,
+            Self::Hosted => HOSTED,
             Self::Never => ONE_PROMPT,
         }
     }
@@ -33,7 +36,7 @@ impl WakeMethod {
         match self {
             Self::RewakeHook | Self::BackgroundCommand => Some(WARNING),
             Self::PersonOnly => Some(WARNING_BETWEEN_TURNS),
-            Self::AppServer | Self::Never => None,
+            Self::AppServer | Self::Hosted | Self::Never => None,
         }
     }
 }
@@ -88,6 +91,8 @@ const WAIT: &str = " Nothing wakes you by itself here: keep one `hubctl wait` ru
     (Bash with run_in_background), read its output when it ends, act on each line, and start it again.";
 const BETWEEN_TURNS: &str = " Nothing wakes you between your turns: what comes for you is shown to you when you next \
     work. Leave no `hubctl wait` running.";
+const HOSTED: &str = " A program runs you. As long as it keeps you running, the hub wakes you: leave nothing running that \
+    waits for the hub.";
 const ONE_PROMPT: &str = " You answer one prompt and end, and nothing wakes you: leave nothing running that waits for the \
     hub. If you need an answer before you end: hubctl ask \"…\" --wait. If you need workers to finish: hubctl wait --all \
     NAME,NAME in the foreground.";

@@ -182,8 +182,7 @@ async fn watched_file(request: &HookRequest) -> Result<Option<PathBuf>, ApiError
 fn wake_method(request: &HookRequest) -> WakeMethod {
     match request.agent {
         _ if request.params.rewake => WakeMethod::RewakeHook,
-        // The file that it watches wakes it too.
-        Agent::Claude if request.params.watches && is_hosted(request) => WakeMethod::RewakeHook,
+        Agent::Claude if request.params.watches && is_hosted(request) => WakeMethod::Hosted,
         _ if request.params.is_headless() => WakeMethod::Never,
         _ if request.params.app_server => WakeMethod::AppServer,
         Agent::Claude => WakeMethod::BackgroundCommand,
