@@ -186,6 +186,14 @@ impl Writer {
                 break;
             }
         }
+        for Decided {
+            command, verdict, ..
+        } in &mut decided
+        {
+            if let Ok(done) = verdict {
+                done.held = self.held(command, &done.ids);
+            }
+        }
         match self.commit(&events) {
             Ok(()) => {
                 self.log.publish(&events);
@@ -284,7 +292,6 @@ impl Writer {
             done.hint = records
                 .clone()
                 .find_map(|(seq, record)| self.hint(seq, record, now));
-            done.held = self.held(&command.command, &done.ids);
         }
         if command.ticks && !self.stands_by() {
             self.waiters.write().tick(&self.state, now);
@@ -293,7 +300,8 @@ impl Writer {
         command.command
     }
 
-    /// Holds the hook's request from the commit of its question on, so that every answer finds it held.
+    /// Holds the hook's request before its question is stored, so that every reader and every answer finds it held. A commit
+    /// that fails releases it.
     fn held(&mut self, command: &Command, asked: &[Seq]) -> Option<oneshot::Receiver<()>> {
         let Command::Hook(hook) = command else {
             return None;
