@@ -38,7 +38,7 @@ pub enum Verdict {
 pub async fn submit(hub: &Hub, item: SpoolItem) -> Verdict {
     let mut verdict = attempt(hub, &item).await;
     if matches!(verdict, Verdict::Refused(_)) && hub.is_standby() {
-        // What it replies to may be stored, and not have arrived here.
+        // The question may be stored, and not have arrived here.
         verdict = match hub.catch_up().await {
             Ok(()) => attempt(hub, &item).await,
             Err(rejected) => rejected.into(),
@@ -64,10 +64,9 @@ async fn record_refused(hub: &Hub, body: &str) {
             what: "answer",
             answer: Some(&answer.msg),
             name: &answer.from.clone().unwrap_or_default(),
-            // Which process wrote the file is not known.
-            seen: Evidence::default(),
         };
-        refused.record(hub).await;
+        // The process that wrote the file is not known.
+        refused.record(hub, &Evidence::default()).await;
     }
 }
 

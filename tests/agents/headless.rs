@@ -12,7 +12,7 @@ use crate::support::{Claude, InstalledHub, installed};
 /// The sentence of the instructions that asks a session to keep a waiter running.
 const WAIT: &str = "keep one `hubctl wait` running";
 const ONE_PROMPT: &str = "You answer one prompt and end";
-/// What a session is told that a program runs: one that sends a single prompt looks like one that sends several.
+/// The words for a session that a program runs: a program that sends one prompt looks like one that sends several.
 const HOSTED: &str = "As long as it keeps you running, the hub wakes you";
 
 fn answers(text: &str) -> impl Fn(&Request) -> Reply + use<> {

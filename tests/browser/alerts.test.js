@@ -378,7 +378,7 @@ test('settings are stored by the hub, and apply in another browser', async () =>
   await other.keyboard.press(',');
   assert.equal(await other.getByRole('checkbox', { name: 'Blocked: browser notification' }).isChecked(), true);
   assert.equal(await other.getByRole('checkbox', { name: 'Blocked: sound' }).isChecked(), false);
-  assert.equal(await other.getByLabel('From', { exact: true }).inputValue(), '21:30');
+  assert.equal(await other.getByLabel('From').inputValue(), '21:30');
 });
 
 test('changes in quick succession are all stored', async () => {

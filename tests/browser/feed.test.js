@@ -39,8 +39,17 @@ const many = (n, more = () => ({})) =>
 /** @param {import('playwright-core').Page} page @param {number} top px */
 const scroll = (page, top) => page.evaluate((to) => document.querySelector('hub-feed .scroller')?.scrollTo(0, to), top);
 
-/** @param {import('./support/hub.js').Hub} hub */
-const unseen = (hub) => hub.ids(({ seen }) => !seen);
+/** @param {import('./support/hub.js').Hub} hub @returns {Promise<number[]>} */
+async function unseen(hub) {
+  /** @type {number[]} */
+  const ids = [];
+  for (let after = 0; ; ) {
+    const page = await hub.get(`/notifications?limit=500&after=${after}`);
+    ids.push(...page.notifications.filter((/** @type {any} */ one) => !one.seen).map((/** @type {any} */ one) => one.id));
+    if (page.next === undefined) return ids;
+    after = page.next;
+  }
+}
 
 test('the address contains the filter: shared, back, forward', async () => {
   const hub = await startHub();

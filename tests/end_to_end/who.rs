@@ -34,6 +34,15 @@ fn as_agent(place: &Place, script: &str) -> String {
     place.read("work/out")
 }
 
+/// The hub's answer to a command that the agent `me` runs.
+fn said_to_agent(place: &Place, command: &str) -> String {
+    let quoted = command.replace('\'', "'\\''");
+    as_agent(
+        place,
+        &format!("sh -c '{quoted}; true' >out 2>&1; touch done"),
+    )
+}
+
 /// Whether an agent that runs `way` with the answer as `$A` gives the approval.
 fn approves(place: &Place, id: u64, way: &str) -> bool {
     let answer = format!("hubctl answer {id} allow >out 2>&1; touch done");
@@ -115,7 +124,7 @@ fn a_job_that_no_terminal_shows_is_nobody() {
 }
 
 #[test]
-fn what_an_agent_left_behind_is_nobody_with_and_without_a_terminal_of_its_own() {
+fn an_orphan_of_an_agent_is_nobody_with_and_without_a_terminal_of_its_own() {
     let (place, id) = asked();
     let wait = "while [ ! -e go ]; do sleep 0.02; done";
     let left = format!("{wait}; hubctl answer {id} allow >out 2>&1; touch done");
@@ -221,11 +230,7 @@ fn an_agent_gets_no_sign_in_code_and_changes_nothing_of_the_person() {
         call("POST", "/projects/default/reset", json!({})),
     ];
     for asked in &all {
-        let quoted = asked.replace('\'', "'\\''");
-        let said = as_agent(
-            &place,
-            &format!("sh -c '{quoted}; true' >out 2>&1; touch done"),
-        );
+        let said = said_to_agent(&place, asked);
         assert!(said.contains("needs_person"), "{asked}: {said}");
     }
     let kept = &place.history("")[0];
@@ -265,11 +270,7 @@ fn an_agent_takes_no_question_that_is_for_a_person_from_the_persons_sight() {
         call("DELETE", "/sessions/other?quiet=true", json!({})),
     ];
     for asked in &tries {
-        let quoted = asked.replace('\'', "'\\''");
-        let said = as_agent(
-            &place,
-            &format!("sh -c '{quoted}; true' >out 2>&1; touch done"),
-        );
+        let said = said_to_agent(&place, asked);
         let refused = said.contains("needs_person") || said.contains("not_yours");
         assert!(refused, "{asked}: {said}");
         let open = place.questions();
@@ -296,13 +297,7 @@ fn an_agent_takes_no_question_that_is_for_a_person_from_the_persons_sight() {
         &format!("/notifications?project=default&key={key}"),
         json!({}),
     );
-    let said = as_agent(
-        &place,
-        &format!(
-            "sh -c '{}; true' >out 2>&1; touch done",
-            clear.replace('\'', "'\\''")
-        ),
-    );
+    let said = said_to_agent(&place, &clear);
     assert!(said.contains("needs_person"), "{said}");
     place.sh(&tries[0]).ok();
     assert_eq!(place.questions().len(), 0);

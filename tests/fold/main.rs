@@ -8,3 +8,26 @@ mod model;
 mod promises;
 mod property;
 mod stops;
+
+use hub_protocol::{InboxName, ProjectName, SessionInfo};
+use hubd::core::command::{AgentEvent, Hook};
+
+/// A hook event of a session in the default project.
+fn hook(id: &InboxName, happened: AgentEvent) -> Hook {
+    Hook {
+        project: ProjectName::default(),
+        given: None,
+        id: id.clone(),
+        info: SessionInfo::default(),
+        other: None,
+        shares_process: false,
+        subagent: None,
+        happened,
+        event: "Test".into(),
+        watched: false,
+        held: None,
+        once: None,
+        derived_at: None,
+        acted: None,
+    }
+}

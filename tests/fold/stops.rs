@@ -20,7 +20,7 @@ const MANY: usize = 1000;
 
 type Key = (ProjectName, InboxName);
 
-/// What the records say of a session's turn.
+/// The state of a session's turn by the records.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Told {
     /// It goes on.
@@ -128,23 +128,12 @@ impl Fold {
                 watched,
                 happened,
             } => Command::Hook(Box::new(Hook {
-                project,
-                given: None,
-                id,
                 info: SessionInfo {
                     parent,
                     ..SessionInfo::default()
                 },
-                other: None,
-                shares_process: false,
-                subagent: None,
-                happened,
-                event: "Test".into(),
                 watched,
-                held: None,
-                once: None,
-                derived_at: None,
-                acted: None,
+                ..crate::hook(&id, happened)
             })),
             Step::Notify(mut draft) => {
                 let it = &mut draft.body;
@@ -175,7 +164,7 @@ impl Fold {
         };
         let leased = |_: &ProjectName, _: &InboxName, _| false;
         let rules = RuleSet::default();
-        // What is refused changes nothing.
+        // A refused command changes nothing.
         if let Ok(Decision::Records(records)) =
             self.state.decide(&command, self.now, &leased, &rules)
         {

@@ -135,10 +135,7 @@ async fn an_answer_from_the_hub_reaches_every_agent_whose_hook_takes_one() {
         let person = hub.person().await;
         let _dashboard = person.events("").await;
         let held = holding(&client, agent, &event);
-        let asked = client
-            .read("/wait?inbox=person&types=question&timeout=60")
-            .await["notifications"][0]
-            .clone();
+        let asked = client.read("/wait?inbox=person&timeout=60").await["notifications"][0].clone();
         let id = asked["id"].as_u64().expect("an id");
         person.answer(id, "sqlite \"x\"\u{202e}").await.expect(201);
         let reply = held.await.expect("no panic");
@@ -204,10 +201,7 @@ async fn a_permission_of_copilot_and_of_opencode_is_given_from_the_hub() {
         let person = hub.person().await;
         let _dashboard = person.events("").await;
         let held = holding(&client, agent, event);
-        let asked = client
-            .read("/wait?inbox=person&types=approval&timeout=60")
-            .await["notifications"][0]
-            .clone();
+        let asked = client.read("/wait?inbox=person&timeout=60").await["notifications"][0].clone();
         assert_eq!(
             asked["msg"], "Agent s1 needs a permission: bash: touch it",
             "{agent}"

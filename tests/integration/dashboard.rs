@@ -5,7 +5,7 @@ use std::path::Path;
 use hub_harness::{Answer, Hub, encoded};
 use serde_json::{Value, json};
 
-use crate::{assert_fields, disk_hub, hub_with, memory_hub};
+use crate::{disk_hub, hub_with, memory_hub};
 
 /// Returns the paths of the page's script and of its style sheet, which have the hash of their content.
 async fn hashed(hub: &Hub) -> [String; 2] {
@@ -218,34 +218,6 @@ async fn a_code_signs_in_once() {
     ] {
         assert_eq!(sign_in(&hub, &wrong).await.code(), refusal);
     }
-}
-
-#[tokio::test]
-async fn the_person_is_told_of_each_browser_that_signs_in_and_of_no_session_that_goes_on() {
-    let (hub, client) = memory_hub();
-    let said = async || client.read("/notifications").await["notifications"].clone();
-    sign_in(&hub, &json!("0".repeat(32))).await.expect(401);
-    assert_eq!(said().await, json!([]), "nobody has signed in");
-    let token = session(&hub).await;
-    let (id, _) = token.split_once('.').expect("a token");
-    let told = said().await[0].clone();
-    let device = json!({ "device": id, "device_name": "unknown program" });
-    assert_fields(
-        &told,
-        json!({
-            "from": "hub", "to": "person", "type": "message", "priority": "normal", "status": "pending",
-            "msg": format!(
-                "unknown program has signed in to the dashboard. If that was not you: hubctl dashboard --revoke {id}"
-            ),
-            "data": { "via": "hub", "signed_in": device },
-        }),
-    );
-    let person = hub.stranger().get("/inboxes");
-    let bearer = format!("Bearer {token}");
-    person.header("authorization", &bearer).await.expect(200);
-    assert_eq!(said().await.as_array().map(Vec::len), Some(1));
-    session(&hub).await;
-    assert_eq!(said().await.as_array().map(Vec::len), Some(2));
 }
 
 #[tokio::test]

@@ -122,7 +122,6 @@ fn requests(operations: &[Operation]) -> Vec<(String, String, bool)> {
 async fn every_route_checks_every_caller() {
     let (hub, client) = memory_hub();
     let callers = Callers::of(&hub).await;
-    let before = client.head().await;
     for (method, path, public) in requests(hub.contract().operations()) {
         for caller in &CALLERS {
             let answer = (caller.ask)(&callers, &method, &path).await;
@@ -149,7 +148,7 @@ async fn every_route_checks_every_caller() {
             );
         }
     }
-    assert_eq!(client.head().await, before, "something was stored");
+    assert_eq!(client.head().await, 0, "something was stored");
 }
 
 #[tokio::test]

@@ -123,8 +123,7 @@ async fn the_permissions_of_several_subagents_wait_side_by_side() {
         let ask = json!({ "hook_event_name": "PermissionRequest", "agent_id": subagent, "tool_name": "Bash", "tool_input": { "command": command } });
         let own = client.clone();
         let held = tokio::spawn(async move { own.hook("", "w1", ask).await });
-        let wait = "/wait?inbox=person&types=approval&timeout=60";
-        let asked = client.read(wait).await["notifications"][0].clone();
+        let asked = client.read("/wait?inbox=person&timeout=60").await["notifications"][0].clone();
         (held, asked["id"].as_u64().expect("an id"))
     };
     let open = async || each(&client.read("/questions").await["questions"], "id");

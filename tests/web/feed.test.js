@@ -247,13 +247,3 @@ test('a reset feed is empty', () => {
   assert.deepEqual([feed.size, feed.unseen, feed.newest, feed.rows().length], [0, 0, 0, 0]);
   assert.deepEqual(feed.nextPage(), { before: undefined, end: false });
 });
-
-test('the message that this browser has signed in is no row here, and those of others are', () => {
-  const feed = new Feed();
-  feed.ownDevice = 'a1';
-  const signedIn = (/** @type {number} */ id, /** @type {string} */ device, from = 'hub') =>
-    notification(id, { from, data: { via: 'hub', signed_in: { device } } });
-  feed.add([signedIn(1, 'a1'), signedIn(2, 'b2'), signedIn(3, 'a1', 'worker'), notification(4)]);
-  assert.deepEqual([...feed].map(({ id }) => id), [4, 3, 2]);
-  assert.equal(feed.unseen, 3);
-});

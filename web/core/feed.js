@@ -29,17 +29,6 @@ const STATUS = {
   answered: 'answered',
 };
 
-/**
- * The browser of which the data of the hub's message says that it has signed in.
- *
- * @param {unknown} data
- * @returns {unknown}
- */
-export function signedIn(data) {
-  const device = data && typeof data === 'object' && 'signed_in' in data ? data.signed_in : null;
-  return device && typeof device === 'object' && 'device' in device ? device.device : undefined;
-}
-
 export class Feed {
   /** @type {SortedList<Notification>} */
   #all = new SortedList();
@@ -59,9 +48,6 @@ export class Feed {
   #changes = new WeakMap();
   /** Replies by the id that they reply to. @type {Map<number, Notification[]>} */
   #replies = new Map();
-
-  /** The id of this browser: the hub's message that it has signed in tells nothing here. */
-  ownDevice = '';
 
   /** Increases with every reply that is added. */
   repliesVersion = 0;
@@ -123,7 +109,7 @@ export class Feed {
    */
   add(notifications) {
     const head = this.newest;
-    const added = notifications.filter((notification) => !this.isOwnSignIn(notification) && this.#insert(notification));
+    const added = notifications.filter((notification) => this.#insert(notification));
     added.sort((one, other) => other.id - one.id);
     const rising = added.filter(({ id }) => id > head).reverse();
     const others = added.slice(rising.length);
@@ -251,15 +237,6 @@ export class Feed {
     // and history that was requested before the person's last change would undo that.
     if (notification.status !== undefined) known.status = notification.status;
     return false;
-  }
-
-  /**
-   * Whether it is the hub's message that this browser has signed in.
-   *
-   * @param {Notification} notification
-   */
-  isOwnSignIn({ from, data }) {
-    return this.ownDevice !== '' && from === 'hub' && signedIn(data) === this.ownDevice;
   }
 
   /** @param {number} id */

@@ -101,7 +101,7 @@ export class HubAway extends StoreElement {
    */
   async #newest(kinds, after) {
     const { notifications } = await this.store.api.get(`/notifications?types=${kinds}&limit=${LIMIT}`);
-    return notifications.filter((/** @type {Notification} */ it) => it.id > after && !this.store.feed.isOwnSignIn(it));
+    return notifications.filter((/** @type {Notification} */ it) => it.id > after);
   }
 
   /** @param {Summary} summary */

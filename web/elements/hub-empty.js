@@ -4,19 +4,6 @@ import { h } from './dom.js';
 import { copyable } from './copyable.js';
 import { StoreElement } from './store-element.js';
 import { cronLine, firstCommand } from '../core/commands.js';
-import { signedIn } from '../core/feed.js';
-
-/**
- * Whether there is more than the hub's messages about browsers that signed in, as this one has.
- *
- * @param {Iterable<import('../core/types.js').Notification>} notifications
- */
-function hasOthers(notifications) {
-  for (const { from, data } of notifications) {
-    if (from !== 'hub' || signedIn(data) === undefined) return true;
-  }
-  return false;
-}
 
 export class HubEmpty extends StoreElement {
   connectedCallback() {
@@ -26,8 +13,7 @@ export class HubEmpty extends StoreElement {
 
   #render() {
     const { store } = this;
-    const isFilled = store.sessions.size > 0 || store.questions.size > 0 || hasOthers(store.feed);
-    this.hidden = !store.ready || isFilled;
+    this.hidden = !store.ready || store.feed.size > 0 || store.sessions.size > 0 || store.questions.size > 0;
     if (this.hidden) {
       this.replaceChildren();
     } else if (!this.firstChild) {

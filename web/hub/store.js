@@ -58,7 +58,6 @@ export class Store extends EventTarget {
   constructor(api) {
     super();
     this.api = api;
-    this.feed.ownDevice = api.token?.split('.')[0] ?? '';
   }
 
   /** Aborted when the session ends. */

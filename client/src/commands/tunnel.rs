@@ -264,7 +264,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_the_other_machine_lists_is_written_only_as_items_of_the_spool(
+        fn a_listing_of_the_other_machine_is_written_only_as_items_of_the_spool(
             bytes in listing()
         ) {
             let place = tempfile::tempdir().unwrap();

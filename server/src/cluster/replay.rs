@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_forgotten_counts_as_received() {
+    fn a_forgotten_call_counts_as_received() {
         let mut calls = ReceivedCalls::default();
         for number in 1..=2 * WINDOW {
             assert!(calls.note(1, "b", &format!("r-{number}")));

@@ -1,4 +1,4 @@
-//! What is kept of the agents that have ended.
+//! The starts and control groups of agents, also of those that have ended.
 
 use std::collections::BTreeMap;
 

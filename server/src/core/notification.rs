@@ -13,7 +13,7 @@ use super::record::{Notified, Route, Target};
 /// The beginning of the keys that only hooks give.
 pub const HOOK_KEYS: &str = "hook:";
 
-/// How long the person is told what the hub itself says.
+/// How long a notice of the hub needs the person.
 const NOTICE_TTL_MS: i64 = 30 * 24 * 3600 * 1000;
 
 /// A notification that has no number yet.
@@ -86,22 +86,15 @@ impl Draft {
         data: Value,
         ts: Timestamp,
     ) -> Self {
-        let mut notice = Self::message_of_hub(project, msg, data, ts);
-        notice.body.kind = Kind::Question;
+        let hub = InboxName::HUB.parse().expect("a constant name");
+        let mut notice = Self::new((project, &hub), Kind::Question, msg, ts, NOTICE_TTL_MS);
+        notice.body.to = InboxName::PERSON.parse().ok();
         notice.body.priority = Priority::Urgent;
         notice.body.key = Some(key);
         notice.body.options = Some(vec!["Understood".into()]);
+        notice.body.data = Some(data);
+        notice.explicit_kind = false;
         notice
-    }
-
-    /// A message of the hub itself to the person, which needs no answer.
-    pub fn message_of_hub(project: &ProjectName, msg: String, data: Value, ts: Timestamp) -> Self {
-        let hub = InboxName::HUB.parse().expect("a constant name");
-        let mut message = Self::new((project, &hub), Kind::Message, msg, ts, NOTICE_TTL_MS);
-        message.body.to = InboxName::PERSON.parse().ok();
-        message.body.data = Some(data);
-        message.explicit_kind = false;
-        message
     }
 
     /// Makes it wake no waiter, and says why in its data.

@@ -97,7 +97,7 @@ impl Transaction<'_> {
                 target.wakes = false;
             }
         }
-        // What only the session itself reads reports nothing: the stop that it seems to report would be told to nobody.
+        // A note that only the session itself reads reports nothing: a stop that it seems to report would reach nobody.
         let is_own =
             |name: &InboxName| !targets.is_empty() && targets.iter().all(|it| it.inbox == *name);
         let session = self.session_change(draft, &from);

@@ -107,7 +107,7 @@ impl RideAlong {
     }
 }
 
-/// What a notification's JSON says about its reason.
+/// The parts of a notification's JSON that give its reason.
 #[derive(Default, Deserialize)]
 struct Words {
     data: Option<Value>,

@@ -82,16 +82,16 @@ pub fn outside_a_cluster(routes: Router) -> Router {
 #[rustfmt::skip]
 fn routes_of_sign_in() -> Router<LoginState> {
     Router::new()
+        .route("/login", post(login::login))
         .route("/login/challenge", post(login::challenge))
         .route("/login/resume", post(login::resume))
         .route("/login/devices", get(login::devices))
 }
 
-/// The routes of sign-in that look at who calls, or tell the person.
+/// The routes of sign-in that look at who calls.
 #[rustfmt::skip]
 fn routes_of_persons() -> Router<(Hub, LoginState)> {
     Router::new()
-        .route("/login", post(login::login))
         .route("/login/code", post(login::code))
         .route("/login/devices/{id}", delete(login::remove))
 }

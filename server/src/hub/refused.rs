@@ -25,20 +25,18 @@ pub struct AnswerAttempt<'a> {
     pub answer: Option<&'a str>,
     /// The name that the caller gave itself.
     pub name: &'a InboxName,
-    /// What the hub saw of the caller.
-    pub seen: Evidence,
 }
 
 impl AnswerAttempt<'_> {
-    /// Records that the attempt was refused, if its question is for a person.
-    pub async fn record(self, hub: &Hub) {
-        if let Err(error) = record(hub, &self).await {
+    /// Records that the attempt of the caller of whom the hub has `seen` this was refused, if its question is for a person.
+    pub async fn record(&self, hub: &Hub, seen: &Evidence) {
+        if let Err(error) = record(hub, self, seen).await {
             tracing::error!(%error, "a refused attempt was not recorded");
         }
     }
 }
 
-async fn record(hub: &Hub, attempt: &AnswerAttempt<'_>) -> Result<(), Rejected> {
+async fn record(hub: &Hub, attempt: &AnswerAttempt<'_>, seen: &Evidence) -> Result<(), Rejected> {
     let id = attempt.question;
     let found = hub.read(|state, _| {
         let asked = state.question(id).filter(|it| it.is_for_person())?;
@@ -51,7 +49,6 @@ async fn record(hub: &Hub, attempt: &AnswerAttempt<'_>) -> Result<(), Rejected> 
     let Some((project, asker, claimed)) = found else {
         return Ok(());
     };
-    let seen = &attempt.seen;
     let who = seen.session.as_ref().unwrap_or(&claimed);
     let key = format!("refused:{}:{id}", shortened(who, 64));
     if is_told(hub, &project, &key)? {
@@ -59,7 +56,7 @@ async fn record(hub: &Hub, attempt: &AnswerAttempt<'_>) -> Result<(), Rejected> 
     }
     let text = stored::notification(hub, id).await?;
     let text = text.map(|it| asked(&it).text).unwrap_or_default();
-    let said = sentence(attempt, (&asker, &claimed));
+    let said = sentence(attempt, (&asker, &claimed), seen);
     let msg = format!("{said}: {}", shortened(&text, EXCERPT));
     let answer = attempt.answer.map(|it| shortened(it, EXCERPT));
     let data =
@@ -82,8 +79,11 @@ fn is_told(hub: &Hub, project: &ProjectName, key: &str) -> Result<bool, Rejected
 }
 
 /// The sentence that says who tried what on whose request.
-fn sentence(attempt: &AnswerAttempt<'_>, (asker, claimed): (&str, &str)) -> String {
-    let seen = &attempt.seen;
+fn sentence(
+    attempt: &AnswerAttempt<'_>,
+    (asker, claimed): (&str, &str),
+    seen: &Evidence,
+) -> String {
     let (who, is_own) = match (&seen.session, attempt.name.as_str()) {
         (Some(session), _) => (session.clone(), session == asker),
         (None, InboxName::PERSON | InboxName::UNKNOWN) => (seen.to_string(), false),

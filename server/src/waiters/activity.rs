@@ -69,7 +69,7 @@ impl Activity {
         &self.agents
     }
 
-    /// What is known of all agents, also of those that have ended.
+    /// The starts and control groups of all agents, also of those that have ended.
     pub(super) fn agents_so_far(&self) -> &AgentsSoFar {
         &self.agents_so_far
     }

@@ -165,19 +165,13 @@ export class Hub {
     return (await this.call('POST', '/login/code', {}, {}, this.socket)).json;
   }
 
-  /**
-   * The ids of the log, oldest first, without the hub's messages about browsers that signed in: the page shows none of its own.
-   *
-   * @param {(one: {id: number, seen: boolean}) => boolean} [which]
-   * @returns {Promise<number[]>}
-   */
-  async ids(which = () => true) {
+  /** All ids of the log, oldest first. @returns {Promise<number[]>} */
+  async ids() {
     /** @type {number[]} */
     const ids = [];
     for (let after = 0; ; ) {
       const page = await this.get(`/notifications?limit=500&after=${after}`);
-      const said = page.notifications.filter((/** @type {any} */ one) => !one.data?.signed_in && which(one));
-      ids.push(...said.map((/** @type {{id: number}} */ one) => one.id));
+      ids.push(...page.notifications.map((/** @type {{id: number}} */ one) => one.id));
       if (page.next === undefined) return ids;
       after = page.next;
     }

@@ -1,6 +1,6 @@
 //! Agents' hook events, and shown notifications, in the fold and in the model.
 
-use hub_protocol::{InboxName, ProjectName, SessionInfo, Way};
+use hub_protocol::{InboxName, ProjectName, Way};
 use hubd::core::command::{AgentEvent, Command, Hook};
 
 use super::{Driver, pending};
@@ -22,20 +22,8 @@ impl Driver {
         let watched = id.as_str() == "w2";
         let told = self.model.hook(next, &key, happened, watched, self.now);
         self.must(&Command::Hook(Box::new(Hook {
-            project: key.0.clone(),
-            given: None,
-            id: id.clone(),
-            info: SessionInfo::default(),
-            other: None,
-            shares_process: false,
-            subagent: None,
-            happened: happened.clone(),
-            event: "Test".into(),
             watched,
-            held: None,
-            once: None,
-            derived_at: None,
-            acted: None,
+            ..crate::hook(id, happened.clone())
         })));
         if told {
             let head = self.state.head();

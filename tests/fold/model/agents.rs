@@ -65,7 +65,7 @@ impl Model {
             && draft.explicit_kind
             && session.as_str() != "unknown"
         {
-            // What only the session itself reads tells nobody of its state.
+            // A note that only the session itself reads reports no state.
             let is_own = !places.is_empty() && places.iter().all(|it| it.inbox == session);
             if is_own && !session.is_reserved() {
                 return;

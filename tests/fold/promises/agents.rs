@@ -7,22 +7,7 @@ use hubd::core::command::{HeldHook, Hook};
 use super::*;
 
 pub(super) fn hook(id: &str, happened: AgentEvent) -> Hook {
-    Hook {
-        project: project(),
-        given: None,
-        id: name(id),
-        info: SessionInfo::default(),
-        other: None,
-        shares_process: false,
-        subagent: None,
-        happened,
-        event: "Test".into(),
-        watched: false,
-        held: None,
-        once: None,
-        derived_at: None,
-        acted: None,
-    }
+    crate::hook(&name(id), happened)
 }
 
 impl Hub {

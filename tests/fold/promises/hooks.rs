@@ -257,7 +257,7 @@ fn a_timeout_of_the_waiter_does_not_hide_a_stop_that_was_put_off() {
 }
 
 #[test]
-fn what_a_session_writes_to_itself_does_not_report_its_stop() {
+fn a_note_of_a_session_to_itself_does_not_report_its_stop() {
     let mut hub = working();
     hub.posts(said("w1", Kind::Complete).to("w1"), "complete w1");
     hub.tells("w1", stop("done"), "complete lead! primary!");

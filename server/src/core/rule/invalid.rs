@@ -16,11 +16,11 @@ pub struct InvalidRule {
     pub(super) number: usize,
     /// The rule's name in quotes, or its position.
     pub(super) rule: String,
-    /// What is wrong with it.
+    /// The fault.
     pub(super) fault: Fault,
 }
 
-/// What is wrong with a rule, and where in its table.
+/// A fault of a rule, and its place in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     /// The way to the key that is wrong; empty for the rule as a whole.

@@ -6,12 +6,9 @@ use axum::extract::{Request, State};
 use axum::http::header::{HOST, USER_AGENT};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::{Extension, Json};
-use hub_protocol::{Devices, Evidence, ProjectName, SignInCode, Timestamp};
+use hub_protocol::{Devices, SignInCode, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use crate::core::command::Command;
-use crate::core::notification::Draft;
 use crate::core::time::Now;
 use crate::http::error::{ApiError, Code};
 use crate::http::login::{CODE_LIFE, DashboardSession, LoginState, OpenedSession, name_of};
@@ -81,9 +78,9 @@ pub(super) async fn code(
     Ok((StatusCode::CREATED, Json(reply)))
 }
 
-/// `POST /login`: exchanges a code for a session, remembers the browser, and tells the person.
+/// `POST /login`: exchanges a code for a session, and remembers the browser.
 pub(super) async fn login(
-    State((hub, login)): State<(Hub, LoginState)>,
+    State(login): State<LoginState>,
     request: Request,
 ) -> Result<Json<LoginReply>, ApiError> {
     let peer = request.extensions().get::<Peer>().copied();
@@ -99,28 +96,8 @@ pub(super) async fn login(
         return Err(Code::BadCode.into());
     }
     let devices = login.devices.clone();
-    let opened = blocking(move || devices.add(name, &host, now)).await?;
-    tell(&hub, &opened.session).await;
-    Ok(Json(LoginReply::from(opened)))
-}
-
-/// Tells the person which browser has signed in. A full disk keeps nobody out: the list of browsers has it too.
-async fn tell(hub: &Hub, session: &DashboardSession) {
-    let (id, name) = (session.id(), session.name());
-    let msg = format!(
-        "{name} has signed in to the dashboard. If that was not you: hubctl dashboard --revoke {id}"
-    );
-    let evidence = Evidence {
-        device: Some(id.to_owned()),
-        device_name: Some(name.to_owned()),
-        ..Evidence::default()
-    };
-    let data = json!({ "via": "hub", "signed_in": evidence });
-    let draft = Draft::message_of_hub(&ProjectName::default(), msg, data, Timestamp::now());
-    let (drafts, once) = (vec![draft], None);
-    if let Err(error) = hub.submit(Command::Notify { drafts, once }).await {
-        tracing::error!(device = id, name, %error, "a sign-in was not recorded");
-    }
+    let session = blocking(move || devices.add(name, &host, now)).await?;
+    Ok(Json(LoginReply::from(session)))
 }
 
 /// `POST /login/challenge`: a challenge for a browser that resumes its session.

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, PublishedBatch};
 
 use super::created_unless;
-use super::refused::{self, WitnessedAttempt};
+use super::refused;
 use crate::core::command::{Command, IdempotencyKey};
 use crate::core::notification::kind_of;
 use crate::http::error::ApiError;
@@ -18,6 +18,7 @@ use crate::http::request::params::Params;
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 use crate::hub::draft::{self, Context};
+use crate::hub::refused::AnswerAttempt;
 use crate::hub::writer::Done;
 
 mod body;
@@ -89,15 +90,14 @@ pub(super) async fn publish(
         return store(hub, (caller, &witness), posts, once).await;
     };
     let name = answer.from.clone().unwrap_or_default();
-    let attempt = WitnessedAttempt {
+    let attempt = AnswerAttempt {
         question: id,
         what: "answer",
         answer: Some(&answer.msg),
         name: &name,
-        witness: &witness,
     };
     let stored = store(hub, (caller, &witness), posts, once).await;
-    refused::recorded(hub, attempt, stored).await
+    refused::recorded(hub, &witness, &attempt, stored).await
 }
 
 async fn store(

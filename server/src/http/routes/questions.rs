@@ -14,7 +14,7 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::history::MAX_PAGE_BYTES;
-use super::refused::{self, WitnessedAttempt};
+use super::refused;
 use super::stored;
 use crate::core::answer::{fill_form, fitted};
 use crate::core::asked::{Asked, asked as text_of, parts};
@@ -27,6 +27,7 @@ use crate::http::request::params::{Params, PathParam};
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 use crate::hub::draft::{self, Context};
+use crate::hub::refused::AnswerAttempt;
 use crate::waiters::SharedWaiters;
 
 /// At most this many questions are in one page.
@@ -227,15 +228,14 @@ pub(super) async fn answer(
         ApiError::new(Code::Invalid, detail)
     })?;
     let said = given.to_string();
-    let attempt = WitnessedAttempt {
+    let attempt = AnswerAttempt {
         question: id,
         what: "answer",
         answer: Some(&said),
         name: &name.clone().unwrap_or_else(person),
-        witness: &witness,
     };
     let answered = try_answer(&hub, id, (caller, &witness), (body, given), name).await;
-    let question = refused::recorded(&hub, attempt, answered).await?;
+    let question = refused::recorded(&hub, &witness, &attempt, answered).await?;
     Ok((StatusCode::CREATED, Json(question)))
 }
 
@@ -362,18 +362,17 @@ async fn change(
     let body: ByPost = payload.json()?;
     status(hub, id)?;
     let name = body.session.or(body.by);
-    let attempt = WitnessedAttempt {
+    let attempt = AnswerAttempt {
         question: id,
         what,
         answer: None,
         name: &name.clone().unwrap_or_else(person),
-        witness: &witness,
     };
     let changed = async {
         let (by, _) = answerer(hub, caller, name).await?;
         Ok(hub.submit(command(by)).await?)
     };
-    refused::recorded(hub, attempt, changed.await).await?;
+    refused::recorded(hub, &witness, &attempt, changed.await).await?;
     let changed = status(hub, id)?;
     Ok(Json(shown(hub, id, changed).await?))
 }

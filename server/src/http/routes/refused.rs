@@ -8,34 +8,17 @@ use crate::http::request::evidence::Witness;
 use crate::hub::Hub;
 use crate::hub::refused::AnswerAttempt;
 
-/// An attempt to settle a question, by a client that can be observed.
-pub(super) struct WitnessedAttempt<'a> {
-    pub(super) question: Seq,
-    /// The action that was tried: `answer`, `claim` or `withdraw`.
-    pub(super) what: &'static str,
-    /// The answer, if it is one.
-    pub(super) answer: Option<&'a str>,
-    /// The name that the caller gave itself.
-    pub(super) name: &'a InboxName,
-    pub(super) witness: &'a Witness,
-}
-
 /// Returns the outcome of an attempt, and records it if it was refused because the question is for a person.
 pub(super) async fn recorded<T>(
     hub: &Hub,
-    attempt: WitnessedAttempt<'_>,
+    witness: &Witness,
+    attempt: &AnswerAttempt<'_>,
     outcome: Result<T, ApiError>,
 ) -> Result<T, ApiError> {
     let is_for_person = |it: &ApiError| matches!(it.code(), Code::NotYours | Code::NeedsPerson);
     if outcome.as_ref().is_err_and(is_for_person) {
-        let attempt = AnswerAttempt {
-            question: attempt.question,
-            what: attempt.what,
-            answer: attempt.answer,
-            name: attempt.name,
-            seen: attempt.witness.evidence(hub).await.unwrap_or_default(),
-        };
-        attempt.record(hub).await;
+        let seen = witness.evidence(hub).await.unwrap_or_default();
+        attempt.record(hub, &seen).await;
     }
     outcome
 }
@@ -49,12 +32,11 @@ pub(super) async fn demand_person(
     let Some(question) = question else {
         return Ok(());
     };
-    let attempt = WitnessedAttempt {
+    let attempt = AnswerAttempt {
         question,
         what: "withdraw",
         answer: None,
         name: &InboxName::default(),
-        witness,
     };
-    recorded(hub, attempt, caller.demand_person(hub).await).await
+    recorded(hub, witness, &attempt, caller.demand_person(hub).await).await
 }

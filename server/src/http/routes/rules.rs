@@ -39,7 +39,7 @@ static TESTS: Budget = Budget::new(1, 1, Duration::from_secs(10));
 /// `GET /rules`: the rules, with how often each fired, and why the hub refuses to run the program of one.
 pub(super) async fn list(State(hub): State<Hub>) -> Result<Json<RuleList>, ApiError> {
     let rules = Arc::clone(hub.rule_set());
-    let infos = hub.read(|state, _| {
+    let mut infos = hub.read(|state, _| {
         let info = |it: &rule::Rule| {
             let tally = state.rule_tally(&it.name);
             RuleInfo {
@@ -54,17 +54,10 @@ pub(super) async fn list(State(hub): State<Hub>) -> Result<Json<RuleList>, ApiEr
         rules.iter().map(info).collect::<Vec<_>>()
     })?;
     let infos = stored::blocking(move || {
-        let with_fault = |(info, rule)| RuleInfo {
-            fault: fault(rule),
-            ..info
-        };
-        Ok::<_, ApiError>(
-            infos
-                .into_iter()
-                .zip(rules.iter())
-                .map(with_fault)
-                .collect::<Vec<_>>(),
-        )
+        for (info, rule) in infos.iter_mut().zip(rules.iter()) {
+            info.fault = fault(rule);
+        }
+        Ok::<_, ApiError>(infos)
     });
     let infos = infos.await?;
     let text = lines(&infos);
