@@ -5,7 +5,7 @@ use hub_protocol::Timestamp;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use crate::{assert_fields, hub_with, memory_hub};
+use crate::{assert_fields, disk_hub, hub_with, memory_hub};
 
 /// Posts a hook event of session `w1`; returns the hub's reply to the agent.
 async fn hook(client: &Client, event: Value) -> Value {
@@ -37,6 +37,17 @@ async fn held(client: &Client, presence: &mut Events) -> (JoinHandle<Value>, u64
 /// Reads presence until exactly these permission requests are held.
 async fn until_held(presence: &mut Events, held: Value) {
     while presence.next_of("presence").await.data["held"] != held {}
+}
+
+#[tokio::test]
+async fn a_question_can_be_read_as_soon_as_presence_says_that_a_hook_holds_it() {
+    let (_hub, client) = disk_hub();
+    let mut presence = client.events("?kinds=presence").await;
+    for _ in 0..20 {
+        let (ask, id) = held(&client, &mut presence).await;
+        assert_eq!(client.question(id).await["id"], id);
+        ask.abort();
+    }
 }
 
 #[tokio::test]

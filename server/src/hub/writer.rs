@@ -186,17 +186,9 @@ impl Writer {
                 break;
             }
         }
-        for Decided {
-            command, verdict, ..
-        } in &mut decided
-        {
-            if let Ok(done) = verdict {
-                done.held = self.held(command, &done.ids);
-            }
-        }
         match self.commit(&events) {
             Ok(()) => {
-                self.log.publish(&events);
+                self.publish(&mut decided, &events);
                 let conclude = |command| self.conclude(command, &events, now);
                 // Freed after the last answer, because the next publisher would wait for it.
                 drop(decided.into_iter().map(conclude).collect::<Vec<Command>>());
@@ -300,16 +292,23 @@ impl Writer {
         command.command
     }
 
-    /// Holds the hook's request before its question is stored, so that every reader and every answer finds it held. A commit
-    /// that fails releases it.
-    fn held(&mut self, command: &Command, asked: &[Seq]) -> Option<oneshot::Receiver<()>> {
-        let Command::Hook(hook) = command else {
-            return None;
-        };
-        let (id, until) = asked.first().zip(hook.held.map(|it| it.until))?;
-        let (request, held) = oneshot::channel();
-        self.waiters.write().hold(*id, request, until);
-        Some(held)
+    /// Publishes stored events, and holds the requests of the hooks that asked in them, in one step for every reader: none
+    /// finds a question that waits only at its terminal, or a held request without its question.
+    fn publish(&self, decided: &mut [Decided], events: &[Arc<Event>]) {
+        let mut waiters = self.waiters.write();
+        for Decided {
+            command, verdict, ..
+        } in decided
+        {
+            if let (Command::Hook(hook), Ok(done)) = (command, verdict)
+                && let (Some(held), Some(id)) = (&hook.held, done.ids.first())
+            {
+                let (request, answered) = oneshot::channel();
+                waiters.hold(*id, request, held.until);
+                done.held = Some(answered);
+            }
+        }
+        self.log.publish(events);
     }
 
     /// Informs the clock of the next deadline.
