@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use hub_protocol::Seq;
 use tokio::sync::{oneshot, watch};
 
 use crate::core::command::Command;
