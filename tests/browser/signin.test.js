@@ -5,7 +5,7 @@ import http from 'node:http';
 import net from 'node:net';
 
 import { useKey } from './support/attack.js';
-import { allow, atEnd, HUB_DOWN, live, newContext, openDashboard, startHub, test, until } from './support/index.js';
+import { allow, atEnd, HUB_DOWN, idle, live, newContext, openDashboard, startHub, test, until } from './support/index.js';
 
 /** Chromium's console message for a request that the hub refuses. */
 const REFUSED = /status of 401/;
@@ -178,6 +178,7 @@ for (const [name, answer] of /** @type {[string, (asked: URL) => object][]} */ (
     const second = await openDashboard(hub, { context, signIn: false });
     allow(page, HUB_DOWN, REFUSED, /Failed to load/);
     const token = await given;
+    await idle(context);
     await hub.kill();
     const heard = await squat(hub.port, answer);
     for (const tab of [page, second]) {
@@ -217,6 +218,7 @@ test('a squatter that relays the proof to the hub at another port proves nothing
   const page = await openDashboard(hub);
   allow(page, HUB_DOWN, REFUSED, /Failed to load/);
   const port = hub.port;
+  await idle(page.context());
   await hub.kill();
   // The same hub starts on another port, because its own is taken.
   hub.port = 0;

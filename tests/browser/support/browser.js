@@ -34,9 +34,9 @@ export function useWholeBrowser() {
 }
 
 /**
- * The complaints of pages, and the allowed ones.
+ * The complaints of pages, the allowed ones, and the requests that are under way.
  *
- * @type {WeakMap<BrowserContext, {said: string[], allowed: RegExp[]}>}
+ * @type {WeakMap<BrowserContext, {said: string[], allowed: RegExp[], underWay: Set<import('playwright-core').Request>}>}
  */
 const complaints = new WeakMap();
 
@@ -65,11 +65,13 @@ export async function closeBrowser() {
 export async function newContext(options = {}) {
   const context = await (await browser()).newContext(options);
   context.setDefaultTimeout(DEADLINE);
-  const book = { said: /** @type {string[]} */ ([]), allowed: /** @type {RegExp[]} */ ([]) };
+  const book = { said: /** @type {string[]} */ ([]), allowed: /** @type {RegExp[]} */ ([]), underWay: /** @type {Set<import('playwright-core').Request>} */ (new Set()) };
   complaints.set(context, book);
   context.on('console', (message) => {
     if (message.type() === 'error') book.said.push(`console: ${message.text()} (${message.location().url})`);
   });
+  context.on('request', (request) => new URL(request.url()).pathname !== '/events' && book.underWay.add(request));
+  for (const end of /** @type {const} */ (['requestfinished', 'requestfailed'])) context.on(end, (request) => book.underWay.delete(request));
   context.on('weberror', (error) => book.said.push(`uncaught: ${error.error().stack || error.error()}`));
   context.on('dialog', (dialog) => {
     book.said.push(`dialog: ${dialog.message()}`);
@@ -126,6 +128,16 @@ export async function openAnew(hub, page, search = new URL(page.url()).search) {
 export async function live(page, deadline = DEADLINE) {
   const isLive = () => page.evaluate(() => Boolean(document.querySelector('hub-app[data-ready] hub-connection[data-state=live]')));
   await until(isLive, { what: 'hub-connection is live', deadline });
+}
+
+/**
+ * Waits until no request of a page is under way but its stream of events. The browser sends a request again whose connection
+ * ends before the answer, and then another program may answer it.
+ *
+ * @param {BrowserContext} context
+ */
+export async function idle(context) {
+  await until(() => bookOf(context).underWay.size === 0, { what: 'no request is under way' });
 }
 
 /**
