@@ -13,6 +13,8 @@ import { canNotify, workerRegistration } from './worker.js';
 
 /** The types that report a need, which is shown itself. */
 const REPORTS = ['question', 'approval', 'answer'];
+/** The most times that a browser notification is shown until it is in the browser's list. */
+const ATTEMPTS = 3;
 /** The tag of the notification that the person is signed out. */
 const SIGNED_OUT = 'signed-out';
 
@@ -71,7 +73,7 @@ export class Alerts {
       for (const shown of await registration.getNotifications()) shown.close();
       if (await isFocused()) return;
       const body = 'The session has ended. To be notified again, run hubctl dashboard.';
-      await registration.showNotification('hub: signed out', { tag: SIGNED_OUT, body, data: { id: null } });
+      await display(registration, 'hub: signed out', { tag: SIGNED_OUT, body, data: { id: null } });
     });
   }
 
@@ -110,10 +112,10 @@ export class Alerts {
       if (await isFocused()) return;
       for (const need of show.filter(({ tag }) => this.#isOpen(tag))) {
         const { title, options } = alertFor(need);
-        await registration.showNotification(title, options);
+        await display(registration, title, options);
       }
       const rest = alertForRest(more);
-      if (more > 0) await registration.showNotification(rest.title, rest.options);
+      if (more > 0) await display(registration, rest.title, rest.options);
     });
   }
 
@@ -129,7 +131,7 @@ export class Alerts {
       for (const need of needs) {
         const { title, options } = alertFor(need);
         const isShown = (await registration.getNotifications({ tag: need.tag })).length > 0;
-        if (isShown && this.#isOpen(need.tag)) await registration.showNotification(title, options);
+        if (isShown && this.#isOpen(need.tag)) await display(registration, title, options);
       }
     });
   }
@@ -179,9 +181,24 @@ export class Alerts {
       if (!(error instanceof Problem)) throw error;
       const { message } = error;
       store.toast(`Not answered: ${message}`, { problem: error });
-      this.#change((registration) => registration.showNotification(`Not answered: ${answer}`, { tag: String(id), body: message, data: { id } }));
+      this.#change((registration) => display(registration, `Not answered: ${answer}`, { tag: String(id), body: message, data: { id } }));
       store.refreshQuestion(id).catch(() => {});
     }
+  }
+}
+
+/**
+ * Shows a browser notification. Chromium drops one if the list is read before it is drawn, as another tab may do; then it is
+ * shown again.
+ *
+ * @param {ServiceWorkerRegistration} registration
+ * @param {string} title
+ * @param {NotificationOptions} options
+ */
+async function display(registration, title, options) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    await registration.showNotification(title, options);
+    if ((await registration.getNotifications({ tag: options.tag })).length > 0) return;
   }
 }
 
