@@ -93,8 +93,7 @@ fn is_persons(caller: &Ancestors, agents: &[Process], asks: bool) -> bool {
 /// Whether a process lost its ancestors since an agent started, so that an agent may have been among them: the last
 /// process on the way up that runs as the hub's user is a child of init or of its stand-in.
 fn may_have_left(caller: &Ancestors, agents: &[Process], asks: bool) -> bool {
-    let alive = |it: &&Process| it.started.is_some() && started(it.pid) == it.started;
-    let alive: Vec<&Process> = agents.iter().filter(alive).collect();
+    let alive: Vec<&Process> = agents.iter().filter(|it| is_alive(it)).collect();
     let own = caller
         .iter()
         .take_while(|(pid, it)| !is_reaper(*pid, it) && is_own(*pid));
@@ -126,14 +125,24 @@ fn may_have_left(caller: &Ancestors, agents: &[Process], asks: bool) -> bool {
     terminal::is_doubtful(caller, is_agents, is_person)
 }
 
+fn is_alive(agent: &Process) -> bool {
+    agent.started.is_some() && started(agent.pid) == agent.started
+}
+
 /// Whether an agent that has ended may have left a process: it lost its ancestors after the first agent began, and no terminal
 /// shows it, or one that was opened so in the control group of an earlier agent. `asks` is as for [`inspect_to`].
 fn is_left(pid: u32, agents: &[Process], so_far: &AgentsSoFar, asks: bool) -> bool {
     let caller = Ancestors::of(pid);
-    let (Some(top), Some((_, own))) = (orphan(&caller), caller.first()) else {
+    let (Some((first, top)), Some((_, own))) = (orphan(&caller), caller.first()) else {
         return false;
     };
-    let is_after = |agent: u64| top.started >= Some(agent);
+    // tmux and the agent in its first window often start in the same clock tick.
+    let was_before = || {
+        let mut alive = agents.iter().filter(|it| is_alive(it));
+        alive.any(|it| Ancestors::of(it.pid).has(*first))
+    };
+    let is_after =
+        |agent: u64| top.started > Some(agent) || (top.started == Some(agent) && !was_before());
     if !so_far.first.is_some_and(is_after) {
         return false;
     }
@@ -149,12 +158,12 @@ fn is_left(pid: u32, agents: &[Process], so_far: &AgentsSoFar, asks: bool) -> bo
 }
 
 /// The last process on the way up that runs as the hub's user, if it is a child of init or of its stand-in.
-fn orphan(caller: &Ancestors) -> Option<&Stat> {
+fn orphan(caller: &Ancestors) -> Option<&(u32, Stat)> {
     let own = caller
         .iter()
         .take_while(|(pid, it)| !is_reaper(*pid, it) && is_own(*pid));
-    let (_, top) = own.last()?;
-    let is_orphan = |(pid, it): &(u32, Stat)| *pid == top.parent && is_reaper(*pid, it);
+    let top = own.last()?;
+    let is_orphan = |(pid, it): &(u32, Stat)| *pid == top.1.parent && is_reaper(*pid, it);
     caller.iter().any(is_orphan).then_some(top)
 }
 
@@ -207,6 +216,7 @@ fn has_agents_environment(pid: u32) -> Option<bool> {
 // macOS hides the environment of `cat`.
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use std::io::{BufRead as _, BufReader};
     use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};
 
@@ -260,5 +270,38 @@ mod tests {
             CallerKind::Unknown,
             "it is over"
         );
+    }
+
+    #[test]
+    fn what_started_with_the_first_agent_was_there_before_it_if_that_agent_is_below_it() {
+        let script = "exec 3<&0; (cat <&3 & echo $!; cat <&3 & echo $!; wait) &";
+        let mut starter = Command::new("sh");
+        starter.args(["-c", script]).env_clear();
+        starter.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut starter = starter.spawn().unwrap();
+        let running = starter.stdin.take();
+        let mut lines = BufReader::new(starter.stdout.take().unwrap()).lines();
+        let mut pid = || lines.next().unwrap().unwrap().parse::<u32>().unwrap();
+        let (caller, agent) = (pid(), pid());
+        starter.wait().unwrap();
+        until(|| orphan(&Ancestors::of(caller)).is_some_and(|it| it.0 != caller));
+        let top = orphan(&Ancestors::of(caller)).unwrap().1.started.unwrap();
+        let kind = |agents: &[Process], first: u64| {
+            let mut so_far = AgentsSoFar::default();
+            so_far.note(Some(first), None);
+            inspect(caller, agents, &so_far)
+        };
+        assert_eq!(kind(&[process(agent, 0)], top), CallerKind::Person);
+        assert_eq!(
+            kind(&[process(agent, 1)], top),
+            CallerKind::Unknown,
+            "it has ended"
+        );
+        assert_eq!(
+            kind(&[process(agent, 0)], top - 1),
+            CallerKind::Unknown,
+            "another began before"
+        );
+        drop(running);
     }
 }
