@@ -44,7 +44,7 @@ pub mod stored;
 pub mod wake_text;
 pub mod writer;
 
-pub use permit::{Held, StreamPermit};
+pub use permit::StreamPermit;
 pub use programs::{Programs, RunningProgram};
 
 use permit::{Focus, Leaving};
@@ -270,18 +270,6 @@ impl Hub {
         while !self.is_standby() {
             tokio::time::sleep(LATE).await;
         }
-    }
-
-    /// [`Hub::submit`] of a hook event whose request is held. Returns the notifications that it made, and a guard that
-    /// keeps the request held until it is dropped.
-    pub async fn submit_held(&self, hook: Command) -> Result<(Vec<Seq>, Held), Rejected> {
-        let leaving = self.leaving();
-        let done = self.submit(hook).await?;
-        let held = Held {
-            request: done.held,
-            leaving,
-        };
-        Ok((done.ids, held))
     }
 
     fn leaving(&self) -> Leaving {

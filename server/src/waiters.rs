@@ -53,6 +53,7 @@ pub use verdict::{Reach, WakeVerdict};
 pub use waiter::{Outcome, WaitSpec};
 
 pub use activity::Activity;
+pub use held_requests::Held;
 use held_requests::HeldRequests;
 use inbox_slot::InboxSlot;
 use latency::Latencies;
@@ -203,10 +204,11 @@ impl Waiters {
         self.latencies.since(from)
     }
 
-    /// Holds a request for the answer to this question until then, or until the other end of `request` is closed.
-    pub fn hold(&mut self, id: Seq, request: oneshot::Sender<()>, until: Timestamp) {
-        self.held_requests.add(id, request, until);
+    /// Holds a request for the answer to this question until then, or until the guard is dropped.
+    pub fn hold(&mut self, id: Seq, until: Timestamp) -> Held {
+        let held = self.held_requests.add(id, until, self.version.clone());
         self.changed();
+        held
     }
 
     /// Whether a request is held for the answer to this question.

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use hub_harness::model::{Reply, Request, turns};
-use hub_harness::{Hub, Model};
+use hub_harness::{Hub, Model, pause};
 use serde_json::{Value, json};
 
 use crate::support::{Builder, Claude, InstalledHub, NO_LIMIT, installed, no_limits, signal};
@@ -231,14 +231,19 @@ fn a_held_message_is_recorded_and_offered_again() {
     hub.waiter_way("primary", "socket");
     // Claude Code takes its time on a busy machine.
     let process = hub.session("main")["process"]["pid"]
-        .as_i64()
+        .as_u64()
         .expect("a process");
-    let process = i32::try_from(process).expect("a process id");
-    signal(process, "STOP");
+    let process = u32::try_from(process).expect("a process id");
+    // tmux lets a program of its pane go on at once.
+    let tmux = claude.pane.tmux("display-message -p #{pid}", &[]);
+    let tmux = tmux.trim().parse().expect("a process id");
+    pause(tmux, true);
+    pause(process, true);
     let id = hub.send("primary", "builder", "second line");
     hub.step(id, "emitted");
     std::thread::sleep(LATE);
-    signal(process, "CONT");
+    pause(process, false);
+    pause(tmux, false);
     let returned = hub.step(id, "returned");
     let why = returned["why"].as_str().expect("a reason");
     assert!(why.starts_with("held: "), "{why}");

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use hub_harness::model::{Reply, rules, turns};
-use hub_harness::{Hub, until};
+use hub_harness::{Hub, pause, until};
 use serde_json::json;
 
-use crate::support::{InstalledHub, NO_LIMIT, Sandbox, median, no_limits, signal};
+use crate::support::{InstalledHub, NO_LIMIT, Sandbox, median, no_limits};
 
 #[test]
 fn the_stop_of_a_worker_wakes_the_idle_primary_with_its_text() {
@@ -19,11 +19,11 @@ fn the_stop_of_a_worker_wakes_the_idle_primary_with_its_text() {
     hub.session("builder");
 
     // While the waiter is stopped (SIGSTOP), its batch stays leased.
-    signal(waiter, "STOP");
+    pause(waiter.cast_unsigned(), true);
     worker.submit("Build it");
     let id = hub.published("Agent builder completed (worker of main)");
     hub.step(id, "leased");
-    signal(waiter, "CONT");
+    pause(waiter.cast_unsigned(), false);
 
     let text = "Agent builder completed (worker of main)";
     let woken = primary.model.until_received(text);

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use async_nats::HeaderMap;
-use hub_harness::Hub;
+use hub_harness::{Hub, pause};
 use serde_json::{Value, json};
 
 use super::nats::Nats;
 use super::network::Network;
 use super::support::{
-    cluster, hubctl, hubd, member, message, pair, pause, publish, settings, stored, until_active,
+    cluster, hubctl, hubd, member, message, pair, publish, settings, stored, until_active,
     until_cluster, until_follows, until_same, until_stored,
 };
 use crate::small_disk::SmallDisk;
@@ -26,7 +26,7 @@ async fn the_active_hub_sleeps_while_another_one_leads_and_wakes_up_as_a_standby
     let path = "/wait?inbox=w&timeout=30";
     let offered = a.client().get(path).send().await.expect(200).json();
     // Its process stops, and its connections do not answer any more.
-    pause(&a, true);
+    pause(a.pid(), true);
     lines[0].cut(|_| true, true);
     until_active(&b).await;
     let wait = tokio::spawn(b.client().get("/wait?inbox=x&timeout=60").send());
@@ -34,7 +34,7 @@ async fn the_active_hub_sleeps_while_another_one_leads_and_wakes_up_as_a_standby
     tokio::time::sleep(SLEEP).await;
     assert_eq!(cluster(&b).await["nodes"][0]["role"], "silent");
     lines[0].cut(|_| true, false);
-    pause(&a, false);
+    pause(a.pid(), false);
     // It may still believe that it is active. The notification is stored once, and delivered once.
     let id = publish(&a, "good morning", "x").await;
     assert_eq!(

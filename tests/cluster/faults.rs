@@ -1,13 +1,14 @@
 //! Random faults under load. The seed and the number of rounds are settings of the environment: `HUB_CLUSTER_SEED` and
 //! `HUB_CLUSTER_ROUNDS`.
 
+use hub_harness::pause;
 use hub_harness::{Hub, repetitions};
 use tokio::time::{Duration, sleep};
 
 use super::load::Load;
 use super::network::{Lines, Network, roles};
 use super::support::{
-    cluster, hubd, pause, publish_by, setting, stored, until_active, until_follows, until_same,
+    cluster, hubd, publish_by, setting, stored, until_active, until_follows, until_same,
 };
 
 /// A fault that ends before the next one begins.
@@ -85,9 +86,9 @@ impl World {
                 self.hubs[active].start_again();
             }
             Fault::PauseActive => {
-                pause(&self.hubs[active], true);
+                pause(self.hubs[active].pid(), true);
                 until_active(&self.hubs[standby]).await;
-                pause(&self.hubs[active], false);
+                pause(self.hubs[active].pid(), false);
             }
             Fault::CutOffActive => {
                 self.lines[active].cut(|_| true, true);

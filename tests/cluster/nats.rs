@@ -142,8 +142,7 @@ impl Nats {
     /// Pauses the server, or continues it.
     pub(crate) fn pause(&self, paused: bool) {
         let child = self.child.as_ref().expect("the server runs");
-        let signal = if paused { Signal::STOP } else { Signal::CONT };
-        kill_process(Pid::from_child(child), signal).expect("a signal");
+        hub_harness::pause(child.id(), paused);
     }
 
     fn launch(&mut self) {

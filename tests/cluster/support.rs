@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use hub_harness::{Client, Hub, HubBuilder};
 use nkeys::{KeyPair, KeyPairType};
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
@@ -194,13 +193,6 @@ pub(crate) async fn publish_by(client: &Client, key: &str, to: &str) -> u64 {
         assert!(began.elapsed() < TAKEOVER, "'{key}' was not accepted");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-}
-
-/// Pauses a hub, or continues it.
-pub(crate) fn pause(hub: &Hub, paused: bool) {
-    let pid = i32::try_from(hub.pid()).ok().and_then(Pid::from_raw);
-    let signal = if paused { Signal::STOP } else { Signal::CONT };
-    kill_process(pid.expect("a process id"), signal).expect("a signal");
 }
 
 /// Returns the texts of all notifications in a hub's own copy of the log, with their numbers.

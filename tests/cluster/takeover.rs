@@ -1,11 +1,12 @@
 //! Another hub becomes the active one.
 
+use hub_harness::pause;
 use serde_json::Value;
 
 use super::nats::Nats;
 use super::support::{
-    cluster, member, message, pair, pause, publish, stored, until_active, until_cluster,
-    until_follows, until_same, until_stored,
+    cluster, member, message, pair, publish, stored, until_active, until_cluster, until_follows,
+    until_same, until_stored,
 };
 
 #[tokio::test]
@@ -46,13 +47,13 @@ async fn a_hub_that_stops_hands_over_at_once() {
     let (mut a, b) = pair(&servers).await;
     publish(&a, "before", "x").await;
     // The other hub sleeps, so that it cannot take the lease before it is read here.
-    pause(&b, true);
+    pause(b.pid(), true);
     a.stop();
     let keys = keys(&servers[0]).await;
     let lease = keys.get("active").await.unwrap().expect("a lease");
     let lease: Value = serde_json::from_slice(&lease).unwrap();
     assert_eq!(lease["node"], "", "it is given up: {lease}");
-    pause(&b, false);
+    pause(b.pid(), false);
     until_active(&b).await;
     publish(&b, "after", "x").await;
 }
@@ -72,10 +73,10 @@ async fn a_hub_that_was_paused_steps_down_and_follows() {
     let servers = [Nats::start()];
     let (a, b) = pair(&servers).await;
     publish(&a, "before", "x").await;
-    pause(&a, true);
+    pause(a.pid(), true);
     until_active(&b).await;
     let at_b = publish(&b, "meanwhile", "x").await;
-    pause(&a, false);
+    pause(a.pid(), false);
     // The first requests may find a hub that does not know yet that it was replaced; the log refuses its commits.
     let at_a = publish(&a, "continued", "x").await;
     assert!(at_a > at_b);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hub_harness::Hub;
+use hub_harness::{Hub, pause};
 use hub_protocol::{SpoolItem, Spooled, Timestamp};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::nats::Nats;
 use super::proxy::Proxy;
 use super::support::{
-    TAKEOVER, cluster, eventually, member, message, pair, pause, publish, stored, until_active,
+    TAKEOVER, cluster, eventually, member, message, pair, publish, stored, until_active,
     until_cluster, until_follows,
 };
 use super::takeover::keys;
@@ -214,7 +214,7 @@ async fn the_beats_of_others_do_not_shorten_the_time_after_which_a_lease_counts_
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
-    pause(&a, true);
+    pause(a.pid(), true);
     let paused = Instant::now();
     until_active(&b).await;
     // The lease was renewed two seconds before at most, and the paused hub is sure for six.

@@ -1,7 +1,6 @@
 //! Clicks: the pane, the page, and answers that come too late.
 
-use hub_harness::{Tmux, until};
-use rustix::process::Signal;
+use hub_harness::{Tmux, pause, until};
 use serde_json::json;
 
 use crate::desktop::{Desktop, browser};
@@ -71,7 +70,7 @@ async fn an_answer_that_comes_too_late_says_why() {
     let asker = asks_permission(&desktop.client, "make");
     let note = desktop.daemon.one().await;
     // The person clicks before the program has read that somebody else was faster.
-    desktop.program.signal(Signal::STOP);
+    pause(desktop.program.pid(), true);
     let id = desktop.client.read("/questions").await["questions"][0]["id"]
         .as_u64()
         .expect("an id");
@@ -84,7 +83,7 @@ async fn an_answer_that_comes_too_late_says_why() {
         .expect(201);
     asker.await.expect("a reply");
     desktop.daemon.press(&note, "Approve").await;
-    desktop.program.signal(Signal::CONT);
+    pause(desktop.program.pid(), false);
     let report = desktop.daemon.one().await;
     assert_eq!(report.title, "login");
     assert!(report.body.contains("Approve"), "{report:?}");

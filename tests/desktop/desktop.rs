@@ -102,12 +102,8 @@ impl Program {
 
     /// Sends SIGTERM, and waits for the end.
     pub(crate) fn end(&mut self) {
-        self.signal(Signal::TERM);
+        kill_process(Pid::from_child(&self.0), Signal::TERM).expect("it runs");
         assert!(self.0.wait().expect("a child").success());
-    }
-
-    pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.0), signal).expect("it runs");
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -8,7 +8,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hub_protocol::{InboxInfo, Inboxes, Notification, Question, Questions, Session};
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 pub(crate) use crate::call::{Call, Done, Running, first_line, json, read};
@@ -163,8 +162,7 @@ impl Place {
     /// Stops the hub's process, or lets it go on.
     pub(crate) fn pause(&self, pause: bool) {
         let hub = self.hub.as_ref().expect("a hub");
-        let signal = if pause { Signal::STOP } else { Signal::CONT };
-        kill_process(Pid::from_child(&hub.process), signal).expect("it runs");
+        hub_harness::pause(hub.process.id(), pause);
     }
 
     /// Kills the hub, and starts it again.

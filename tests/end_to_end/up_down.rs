@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
+use hub_harness::pause;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::fake::{Fake, ok};
@@ -62,7 +63,7 @@ fn up_names_the_stopped_hub_that_it_waits_for_and_down_ends_it() {
     let place = Place::new();
     place.ctl(UP);
     let pid = pid(&place);
-    place.sh(&format!("kill -STOP {pid}")).ok();
+    pause(pid, true);
     let up = place.hubctl("up --timeout 1").fails(1);
     up.warns("waiting up to 1 s")
         .warns(&format!("`kill -CONT {pid}`"));

@@ -1,9 +1,9 @@
-//! The things that a client holds while it is connected: a slot for a stream, a page with the focus, a held request.
+//! The things that a client holds while it is connected: a slot for a stream, a page with the focus.
 
 use std::sync::Arc;
 
 use prometheus_client::metrics::gauge::Gauge;
-use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, watch};
 
 /// A slot for a long-lived connection. There are fewer slots than connections, so that publishing and acknowledging
 /// always have room.
@@ -33,15 +33,6 @@ impl Drop for StreamPermit {
             open.dec();
         }
     }
-}
-
-/// A held request. Drop order matters: end the request first, then notify the watchers of presence.
-#[must_use]
-pub struct Held {
-    #[allow(dead_code)] // held until the request is answered
-    pub(super) request: Option<oneshot::Receiver<()>>,
-    #[allow(dead_code)] // held until the request is answered
-    pub(super) leaving: Leaving,
 }
 
 /// Notifies the watchers of presence when it is dropped, so that they also notice a broken connection.

@@ -302,9 +302,7 @@ impl Writer {
             if let (Command::Hook(hook), Ok(done)) = (command, verdict)
                 && let (Some(held), Some(id)) = (&hook.held, done.ids.first())
             {
-                let (request, answered) = oneshot::channel();
-                waiters.hold(*id, request, held.until);
-                done.held = Some(answered);
+                done.held = Some(waiters.hold(*id, held.until));
             }
         }
         self.log.publish(events);

@@ -27,7 +27,7 @@ pub use marker::Marker;
 pub use model::Model;
 pub use ntfy::Ntfy;
 pub use poll::{PATIENCE, until, within};
-pub use process::{registration, request, requester, session_process};
+pub use process::{pause, registration, request, requester, session_process};
 pub use raw::Raw;
 pub use repetitions::repetitions;
 pub use tmux::{Attached, Pane, Tmux};

@@ -4,7 +4,10 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+
+use crate::until;
 
 /// Returns a command line that sends JSON to the hub at `socket`. `@PID@` stands for the shell that runs it.
 pub fn request(socket: &Path, method: &str, path: &str, body: &Value) -> String {
@@ -48,4 +51,22 @@ pub fn registration(socket: &Path, id: &str, info: &Value) -> String {
     let line = request(socket, "PUT", &format!("/sessions/{id}"), &info);
     // A number in JSON.
     line.replace("\"@PID@\"", "@PID@")
+}
+
+/// Stops a process, or lets it go on. It has stopped when each of its threads has, which the signal does not wait for.
+pub fn pause(pid: u32, paused: bool) {
+    let process = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let signal = if paused { Signal::STOP } else { Signal::CONT };
+    kill_process(process.expect("a process id"), signal).expect("it runs");
+    if paused {
+        until("it has stopped", || has_stopped(pid).then_some(()));
+    }
+}
+
+fn has_stopped(pid: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("Linux shows its threads");
+    let mut states = threads
+        .flatten()
+        .map(|it| std::fs::read_to_string(it.path().join("status")));
+    states.all(|it| it.is_ok_and(|it| it.contains("\nState:\tT")))
 }

@@ -358,13 +358,13 @@ async fn held_reply(
     delivers: bool,
 ) -> Result<HeldReply, ApiError> {
     let hook = request.command(delivers)?;
-    let (asked, guard) = request.hub.submit_held(hook).await?;
-    let Some(&id) = asked.first() else {
+    let done = request.hub.submit(hook).await?;
+    let Some(&id) = done.ids.first() else {
         return Ok(HeldReply::default());
     };
     // After a denial no other hook reports that the turn goes on, and the turn's stop would not count as news.
     let worked = request.command_of(AgentEvent::Worked, None);
-    let handover = Handover::new(&request.hub, id, guard, worked);
+    let handover = Handover::new(&request.hub, id, done.held, worked);
     let left = held.until.as_millis() - Timestamp::now().as_millis();
     let patience = Duration::from_millis(left.try_into().unwrap_or(0));
     let question = questions::settled(&request.hub, id, patience).await?;

@@ -7,7 +7,7 @@ use crate::core::command::Command;
 use crate::core::rejected::Rejected;
 use crate::log::journal::{JournalError, SharedCommit};
 use crate::waiters::lease_token::Claim;
-use crate::waiters::{Batch, Outcome, WaitSpec};
+use crate::waiters::{Batch, Held, Outcome, WaitSpec};
 
 /// A request to the writer.
 pub enum Ask {
@@ -81,5 +81,5 @@ pub struct Done {
     /// Whether the session to register, or the listener to add or to remove, existed before.
     pub existed: bool,
     /// Keeps a hook's request held until it is dropped.
-    pub held: Option<oneshot::Receiver<()>>,
+    pub held: Option<Held>,
 }

@@ -10,7 +10,8 @@ use hub_protocol::Seq;
 use tokio::runtime::Handle;
 
 use crate::core::command::Command;
-use crate::hub::{Held, Hub};
+use crate::hub::Hub;
+use crate::waiters::Held;
 
 /// A held request and its question. When it is dropped, the hub notes whether the agent got the answer; if not, the
 /// question is open again, because the agent's own dialog waits for the answer.
@@ -24,11 +25,11 @@ pub(super) struct Handover {
 }
 
 impl Handover {
-    pub(super) fn new(hub: &Hub, question: Seq, held: Held, worked: Command) -> Self {
+    pub(super) fn new(hub: &Hub, question: Seq, held: Option<Held>, worked: Command) -> Self {
         Self {
             hub: hub.clone(),
             question,
-            held: Some(held),
+            held,
             worked: Some(worked),
             written: false,
         }
