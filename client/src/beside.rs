@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::Path as FilePath;
 
-use hub_protocol::{ByPost, Question};
-use reqwest::Response;
+use hub_protocol::{ByPost, Question, Snooze, Timestamp};
+use reqwest::{Method, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -82,6 +82,28 @@ impl Connection {
     ) -> Result<T, Error> {
         let request = Request::post(path, json(body)?);
         parse(&self.hub.text(&request).await?)
+    }
+
+    /// Says that a need is met.
+    pub async fn end_need(&self, id: &str) -> Result<(), Error> {
+        let path = Path::new("/needs").segment(id).segment("done");
+        self.hub.text(&Request::new(Method::POST, path)).await?;
+        Ok(())
+    }
+
+    /// Puts a need off.
+    pub async fn snooze_need(&self, id: &str, until: Timestamp) -> Result<(), Error> {
+        let path = Path::new("/needs").segment(id).segment("snooze");
+        let request = Request::post(path, json(&Snooze { until })?);
+        self.hub.text(&request).await?;
+        Ok(())
+    }
+
+    /// Takes the end of a need back, as long as its session has reported nothing else.
+    pub async fn reopen_need(&self, id: &str) -> Result<(), Error> {
+        let path = Path::new("/needs").segment(id).segment("done");
+        self.hub.text(&Request::new(Method::DELETE, path)).await?;
+        Ok(())
     }
 
     /// Opens `GET path` as a stream that begins after the event `last`, or now.

@@ -11,6 +11,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod dashboard;
 pub(crate) mod doctor;
+pub(crate) mod done;
 pub(crate) mod down;
 pub(crate) mod expect;
 pub(crate) mod go;
@@ -22,6 +23,7 @@ pub(crate) mod instructions;
 pub(crate) mod listen;
 pub(crate) mod look;
 pub(crate) mod mcp;
+pub(crate) mod needs;
 pub(crate) mod notify;
 pub(crate) mod primary;
 mod program;
@@ -59,6 +61,8 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Notify(args) => Box::pin(notify::run(args, &context()?)).await,
         Command::Clear(args) => Box::pin(clear::run(args, &context()?)).await,
         Command::Ask(args) => Box::pin(ask::run(args, &context()?)).await,
+        Command::Needs(args) => Box::pin(needs::run(args, &context()?)).await,
+        Command::Done(args) => Box::pin(done::run(args, &context()?)).await,
         Command::Questions(args) => Box::pin(questions::run(args, &context()?)).await,
         Command::Answer(args) => Box::pin(answer::run(args, &context()?)).await,
         Command::Claim(args) => Box::pin(claim::run(args, &context()?)).await,

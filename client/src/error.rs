@@ -102,6 +102,7 @@ fn hint(problem: &Problem) -> Option<&str> {
         "unknown_notification" => {
             "`hubctl history` lists those that the hub still has; retention drops the oldest"
         }
+        "unknown_need" => "`hubctl needs` lists them",
         "question_settled" => "`hubctl questions --all` shows its answer",
         "no_such_question" => "`hubctl questions` lists the open ones",
         "too_many_inboxes" => "`hubctl reset` empties a project",

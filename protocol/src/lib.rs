@@ -16,6 +16,7 @@ mod hub;
 mod inbox;
 mod kind;
 mod name;
+mod need;
 mod notification;
 mod null;
 mod own_words;
@@ -52,6 +53,7 @@ pub use hub::{
 pub use inbox::{Dropped, Holder, InboxInfo, InboxTouched, Inboxes};
 pub use kind::{Kind, SessionState, UnknownKind};
 pub use name::{InboxName, InvalidName, ProjectName, is_unprintable, looks_reserved};
+pub use need::{Need, NeedKind, Needs, Snooze};
 pub use notification::{MAX_ITEM_BYTES, Notification, Post, Published, PublishedBatch};
 pub use own_words::{OwnWords, Quoted, Said};
 pub use phase::{Phase, PhaseName, ToolCall};

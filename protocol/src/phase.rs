@@ -16,11 +16,11 @@ pub enum PhaseName {
     NeedsYou,
     /// It cannot go on: an error, a rate limit, a dead process, or a long silence at work.
     Blocked,
-    /// It stopped and waits for a prompt, and the person has not seen its last words.
+    /// It stopped and waits for a prompt, until the person says that it is done.
     YourTurn,
     /// It works.
     Working,
-    /// It stopped, and nothing waits for the person: its words are seen, or another session was notified.
+    /// It stopped, and nothing waits for the person: they said so, or another session was notified.
     #[default]
     Done,
     /// It has ended.
@@ -65,6 +65,9 @@ pub struct Phase {
     /// The id of the oldest open question of a session that needs the person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Seq>,
+    /// The id of the need that the person can close: `POST /needs/{id}/done`. A question ends by its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub need: Option<String>,
     /// When a blocked session may go on, if its agent reported that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,

@@ -180,6 +180,9 @@ impl State {
                 self.decide_end(project, session, how, process.as_ref(), now, leased)
             }
             Command::TakePrimary { project, session } => self.decide_primary(project, session, now),
+            Command::CloseNeed { session, of, until } => {
+                self.decide_close_need(session, *of, *until, now)
+            }
             Command::Hook(hook) => self.decide_hook(hook, now, leased),
             Command::Listen {
                 project,
@@ -251,6 +254,7 @@ impl State {
             }
             Record::SessionEnded(it) => self.apply_gone(seq, it),
             Record::PrimaryTaken(it) => self.sessions.take_primary(&it.project, &it.session),
+            Record::NeedClosed(it) => self.apply_need_closed(seq, it),
             Record::ListenerSet(it) => self.apply_listener_set(it),
             Record::ListenerRemoved(it) => self.apply_listener_removed(it),
             Record::QuestionClaimed(it) => self.apply_claimed(it),

@@ -4,7 +4,7 @@
 
 use std::io;
 use std::sync::mpsc::{SyncSender, TrySendError};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,7 @@ pub mod clock;
 pub mod draft;
 pub mod dry_run;
 pub mod metrics;
+pub mod needs;
 mod permit;
 mod programs;
 pub mod refused;
@@ -64,6 +65,7 @@ struct HubInner {
     programs: Arc<Programs>,
     due: watch::Receiver<Option<Instant>>,
     presence: watch::Sender<u64>,
+    needs: Mutex<needs::Shared>,
     leases: LeaseKey,
     rules: Rules,
     rule_set: Arc<RuleSet>,
@@ -155,6 +157,7 @@ impl Hub {
             waiters: waiters.clone(),
             programs: Arc::default(),
             presence,
+            needs: Mutex::default(),
             leases: parts.leases,
             rules: parts.rules,
             rule_set: Arc::clone(&parts.rule_set),
@@ -456,6 +459,10 @@ impl Hub {
     /// Returns a receiver that is notified when a waiter or a held request is added or removed.
     pub fn presence(&self) -> watch::Receiver<u64> {
         self.0.presence.subscribe()
+    }
+
+    fn needs(&self) -> &Mutex<needs::Shared> {
+        &self.0.needs
     }
 
     /// Notifies the watchers of presence of a change that the waiters do not have: of another hub, or of a page.

@@ -236,25 +236,25 @@ test('the later of two concurrent answers is refused, and the page names the fir
   assert.equal((await stored(hub, id)).answer, '9090');
 });
 
-test('an error stays until it is marked as read, and the mark can be undone', async () => {
+test('an error stays until it is done, whatever is read, and that can be undone', async () => {
   const hub = await startHub();
   const { id } = await hub.post({ project: PROJECT, from: 'build', type: 'error', msg: 'Agent build failed: no space left' });
   const page = await openDashboard(hub);
-  const item = page.locator('hub-trouble[data-kind="error"]');
+  const item = page.locator('hub-need[data-kind="error"]');
   await item.getByText('no space left').waitFor();
-  await item.getByRole('button', { name: 'Mark read' }).click();
+  await hub.call('POST', '/seen', { up_to: id, seen: true });
+  assert.equal((await hub.get('/needs')).needs.length, 1);
+  await item.getByRole('button', { name: 'Done' }).click();
   await page.getByText('Nobody needs you.').waitFor();
-  await until(async () => (await hub.get(`/notifications/${id}`)).seen);
   await page.getByRole('button', { name: 'Undo' }).click();
   await item.waitFor();
-  await until(async () => !(await hub.get(`/notifications/${id}`)).seen);
 });
 
 test('an error disappears when its session works again', async () => {
   const hub = await startHub();
   await hub.post({ project: PROJECT, from: 'build', type: 'error', msg: 'no space left' });
   const page = await openDashboard(hub);
-  await page.locator('hub-trouble').waitFor();
+  await page.locator('hub-need').waitFor();
   await hub.post({ project: PROJECT, from: 'build', type: 'progress', msg: 'again' });
   await page.getByText('Nobody needs you. 1 working.').waitFor();
 });
@@ -264,18 +264,18 @@ test('an old error is shown although the feed does not reach it', async () => {
   await hub.post({ project: PROJECT, from: 'build', type: 'error', msg: 'no space left' });
   await hub.post(Array.from({ length: 300 }, (_, n) => ({ from: 'cron', type: 'message', msg: `tick ${n}` })));
   const page = await openDashboard(hub);
-  await page.locator('hub-trouble').getByText('no space left').waitFor();
-  await page.locator('hub-trouble').getByRole('button', { name: 'Mark read' }).click();
+  await page.locator('hub-need').getByText('no space left').waitFor();
+  await page.locator('hub-need').getByRole('button', { name: 'Done' }).click();
   await page.getByText('Nobody needs you.').waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();
-  await page.locator('hub-trouble').getByText('no space left').waitFor();
+  await page.locator('hub-need').getByText('no space left').waitFor();
 });
 
 test('a silent session is shown with its last message, and a message reaches it', async () => {
   const hub = await startHub();
   await hub.post({ project: PROJECT, from: 'slow', type: 'progress', msg: 'Counting sheep', ts: ago(25) });
   const page = await openDashboard(hub);
-  const item = page.locator('hub-trouble[data-kind="silent"]');
+  const item = page.locator('hub-need[data-kind="silent"]');
   await item.getByText('Counting sheep').waitFor();
   assert.match(await item.locator('header time').innerText(), /^2[56] min$/);
   await item.getByRole('button', { name: 'Message' }).click();
@@ -285,7 +285,7 @@ test('a silent session is shown with its last message, and a message reaches it'
   assert.equal((await hub.get('/notifications?limit=1')).notifications[0].to, 'slow');
 });
 
-test('a session that died at work is shown until it is marked as read, and among the ended', async () => {
+test('a session that died at work is shown until it is done, and among the ended', async () => {
   const hub = await startHub();
   const payload = { hook_event_name: 'UserPromptSubmit', session_id: 'mortal', cwd: PROJECT, prompt: 'go' };
   await startAgent(hub, payload, { project: PROJECT, name: 'mortal', host: hostname() });
@@ -293,11 +293,11 @@ test('a session that died at work is shown until it is marked as read, and among
   const row = page.locator('.board-row', { hasText: 'mortal' });
   await row.waitFor();
   killProcess();
-  const item = page.locator('hub-trouble[data-kind="gone"]');
+  const item = page.locator('hub-need[data-kind="died"]');
   await item.getByText('Died unfinished').waitFor();
   assert.equal(await item.getByRole('button', { name: 'Message' }).count(), 0);
   await row.and(page.locator('[data-phase="blocked"]')).waitFor();
-  await item.getByRole('button', { name: 'Mark read' }).click();
+  await item.getByRole('button', { name: 'Done' }).click();
   await page.locator('summary', { hasText: '1 ended' }).waitFor();
   await page.getByText('Nobody needs you. No agent is running.').waitFor();
   await openAnew(hub, page);

@@ -67,7 +67,7 @@ test('each agent is a row in the group of its phase, with its words, its project
   assert.match((await row(page, 'w1').getAttribute('title')) ?? '', /worker of lead/);
 });
 
-test('an agent that stopped is your turn until its words are read, and a mark as unread brings it back', async () => {
+test('an agent that stopped is your turn until the person says that it is done, whatever they read', async () => {
   const hub = await startHub();
   await register(hub, 'w1');
   await register(hub, 'w2');
@@ -79,12 +79,13 @@ test('an agent that stopped is your turn until its words are read, and a mark as
   const last = (await hub.get(`/sessions/w1${QUERY}`)).last;
   await until(async () => (await hub.get(`/notifications/${last}`)).seen, { what: 'reading marks it' });
   await page.mouse.move(5, 5);
-  await until(async () => (await row(page, 'w1').getAttribute('data-phase')) === 'done', { what: 'it is done' });
-  await pane.getByRole('button', { name: 'Mark unread' }).click();
-  await until(async () => (await row(page, 'w1').getAttribute('data-phase')) === 'your_turn', { what: 'it is your turn again' });
   await post(hub, 'w2', { type: 'progress', msg: 'something else' });
   await row(page, 'w2').getByText('something else').waitFor();
-  assert.equal((await hub.get(`/notifications/${last}`)).seen, false);
+  assert.equal(await row(page, 'w1').getAttribute('data-phase'), 'your_turn');
+  await pane.getByRole('button', { name: 'Done' }).click();
+  await until(async () => (await row(page, 'w1').getAttribute('data-phase')) === 'done', { what: 'it is done' });
+  await stops(hub, 'w1', 'Merged.');
+  await until(async () => (await row(page, 'w1').getAttribute('data-phase')) === 'your_turn', { what: 'it is your turn again' });
 });
 
 test('no row moves while the pointer is on the board', async () => {
@@ -291,10 +292,10 @@ test('a snooze is stored by the hub, silences all but questions, leaves the row,
   await register(hub, 'w1');
   await post(hub, 'w1', { type: 'error', msg: 'no space' });
   const page = await openDashboard(hub);
-  await page.locator('hub-trouble').waitFor();
+  await page.locator('hub-need').waitFor();
   const opened = await open(page, 'w1');
   await opened.getByRole('button', { name: 'Snooze for 1 h' }).click();
-  await page.locator('hub-trouble').waitFor({ state: 'detached' });
+  await page.locator('hub-need').waitFor({ state: 'detached' });
   await opened.getByText('Muted: 59 min left').waitFor();
   assert.notEqual(await row(page, 'w1').getAttribute('data-muted'), null);
   const [mute] = (await hub.get('/preferences')).mutes;

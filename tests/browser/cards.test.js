@@ -317,7 +317,7 @@ test('an error opened in the details has the controls of its card', async () => 
   const hub = await startHub();
   const { id } = await hub.post({ project: PROJECT, from: 'build', type: 'error', msg: 'no space left' });
   const page = await openDashboard(hub);
-  await page.locator('.attention-items hub-trouble').waitFor();
+  await page.locator('.attention-items hub-need').waitFor();
   await hub.post({ project: PROJECT, from: 'other', type: 'message', msg: 'x' });
   await page.locator(`hub-row[data-id="${id}"] a.content`).click();
   await page.locator('hub-details').getByText('no space left').first().waitFor();
@@ -351,37 +351,63 @@ test('a need that only its terminal can answer names the place and has no button
   await axe(page);
 });
 
-test('the calm sentence is impossible while an agent needs the person, waits for a turn or is blocked', async () => {
+test('the calm sentence is impossible while anything needs the person, and reading ends nothing', async () => {
   const hub = await startHub();
-  for (const name of ['a', 'b', 'c']) await hub.post({ project: PROJECT, from: name, type: 'progress', msg: 'on it' });
-  let phase = { name: 'your_turn', since: ago(1) };
-  const page = await openWith(hub, { sessions: (one) => ({ ...one, phase }) });
-  await page.getByText('No questions. 3 agents wait for your turn.').waitFor();
-  assert.equal(await page.getByText('Nobody needs you').count(), 0);
-  phase = { name: 'blocked', since: ago(1), ...{ text: 'rate limit', until: new Date(Date.now() + 3_600_000).toISOString() } };
-  await hub.post({ project: PROJECT, from: 'a', type: 'progress', msg: 'more' });
-  await until(async () => (await page.locator('.attention-items hub-trouble').count()) === 3, { what: 'a card each' });
-  assert.match(await page.locator('.attention-items hub-trouble').first().innerText(), /[Rr]ate limit[^]*It may go on: 59 min left/);
-  assert.equal(await page.title(), '(3) hub');
+  const from = (/** @type {string} */ name) => ({ project: PROJECT, from: name, session: name });
+  const page = await openDashboard(hub);
+  await hub.post({ ...from('turn'), type: 'waiting', msg: 'Which?' });
+  await hub.post({ ...from('failed'), type: 'error', msg: 'No disk' });
+  await hub.post({ ...from('ci'), type: 'message', to: 'person', priority: 'urgent', msg: 'main is red' });
+  const limited = { session_id: 'limited', cwd: PROJECT };
+  await hub.hook('claude', { hook_event_name: 'UserPromptSubmit', prompt: 'go', ...limited });
+  await hub.hook('claude', { hook_event_name: 'StopFailure', error: 'rate_limit', last_assistant_message: 'You have hit your limit · resets 3pm (UTC)', ...limited });
+  const id = await ask(hub, {});
+  const kinds = async () => (await page.locator('.attention-items [data-kind]').evaluateAll((all) => all.map((it) => /** @type {HTMLElement} */ (it).dataset.kind))).sort().join(' ');
+  const shows = (/** @type {string} */ wanted) => until(async () => (await kinds()) === wanted, { what: wanted });
+  await shows('error limit question turn urgent');
+  assert.equal(await page.title(), '(4) hub', 'a limit ends by itself');
   await axe(page);
+  await hub.call('POST', '/seen', { up_to: id, seen: true });
+  await page.reload();
+  await shows('error limit question turn urgent');
+  await hub.call('POST', `/questions/${id}/answer`, { answer: 'yes' });
+  await page.locator('hub-need[data-kind=turn]').press('e');
+  await shows('error limit urgent');
+  for (const kind of ['error', 'urgent']) await page.locator(`hub-need[data-kind=${kind}]`).getByRole('button', { name: 'Done' }).press('Enter');
+  await shows('limit');
+  await until(async () => (await page.title()) === 'hub', { what: 'nothing counts' });
+  assert.match(await page.locator('hub-need').innerText(), /hit your limit[^]*It may go on: \d+/);
+  assert.equal(await page.getByText('Nobody needs you').count(), 0);
+  await page.locator('hub-need').getByRole('button', { name: 'Done' }).press('Enter');
+  await page.getByText('Nobody needs you.').waitFor();
+});
+
+test('what is put off for an hour leaves the list and comes back by Undo', async () => {
+  const hub = await startHub();
+  await hub.post({ project: PROJECT, from: 'w1', session: 'w1', type: 'waiting', msg: 'Which?' });
+  const page = await openDashboard(hub);
+  await page.locator('hub-need').press('m');
+  await page.getByText('Nobody needs you.').waitFor();
+  assert.equal((await hub.get('/needs')).needs.length, 0);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.locator('hub-need').getByText('Which?').waitFor();
 });
 
 /**
- * Opens the dashboard of a hub that adds something to its questions or sessions.
+ * Opens the dashboard of a hub that adds something to its questions.
  *
  * @param {Hub} hub
- * @param {{questions?: (one: any) => object, sessions?: (one: any) => object}} more
+ * @param {{questions: (one: any) => object}} more
  */
-async function openWith(hub, { questions = (one) => one, sessions = (one) => one }) {
+async function openWith(hub, { questions }) {
   const page = await openDashboard(hub, { live: false, signIn: false });
   /** @type {(json: any) => any} */
   const edit = (json) => {
-    if (json.hub) return { ...json, sessions: edit(json.sessions), questions: edit(json.questions) };
+    if (json.hub) return { ...json, questions: edit(json.questions) };
     if (json.questions) return { ...json, questions: json.questions.map(questions) };
-    if (json.sessions) return { ...json, sessions: json.sessions.map(sessions) };
     return json.msg !== undefined && json.state ? questions(json) : json;
   };
-  await page.route((url) => /^\/(dashboard|questions|sessions)/.test(url.pathname), async (route) => {
+  await page.route((url) => /^\/(dashboard|questions)/.test(url.pathname), async (route) => {
     const response = await route.fetch();
     await route.fulfill({ response, json: response.ok() ? edit(await response.json()) : await response.json() });
   });

@@ -25,6 +25,7 @@ RULES = {
         "cwd names no directory of the hub's machine; give project instead$",
         "cwd is another directory on the hub's machine$",
     ],
+    "endNeed": ["a question ends by its answer"],
     "hello": ["session is over, or none$"],
     "hook": ["'[^']+' must be a session's id$", "'[^']+' is reserved: a session has a name of its own$"],
     "listNotifications": ["give before or after, not both$", "thread goes with limit and after alone$"],
@@ -49,6 +50,7 @@ RULES = {
         "unknown time zone '",
         r"editor is a link with \{path\}",
     ],
+    "snoozeNeed": ["until lies in the past$", "a question ends by its answer", "a message is done or not"],
     "timeline": ["since is before until and not in the future$"],
     "wait": [
         "cursor [^ ]+ is not a place in this log",

@@ -57,7 +57,7 @@ async fn approve_on_a_permission_reaches_the_agent() {
     let asker = asks_permission(&desktop.client, "make test");
     let note = desktop.daemon.one().await;
     assert_eq!(note.title, "login");
-    assert_eq!(note.body, "asks for permission\nBash: make test");
+    assert_eq!(note.body, "wants to run a command\nBash: make test");
     assert_eq!(note.buttons(), ["Approve", "Deny", "Open"]);
     desktop.daemon.press(&note, "Approve").await;
     let told = asker.await.expect("a reply");
@@ -135,7 +135,7 @@ async fn hidden_characters_of_a_command_are_shown() {
     let mut desktop = Desktop::new().await;
     let _asker = asks_permission(&desktop.client, "rm -rf \u{200b}x");
     let note = desktop.daemon.one().await;
-    assert_eq!(note.body, "asks for permission\nBash: rm -rf [U+200B]x");
+    assert_eq!(note.body, "wants to run a command\nBash: rm -rf [U+200B]x");
 }
 
 #[tokio::test]

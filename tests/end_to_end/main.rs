@@ -13,6 +13,7 @@ mod hooks;
 mod lifecycle;
 mod listen;
 mod mcp;
+mod needs;
 mod notify;
 mod place;
 mod projects;

@@ -213,7 +213,8 @@ fn a_process_counts_only_for_what_runs_below_it() {
 fn an_agent_gets_no_sign_in_code_and_changes_nothing_of_the_person() {
     let place = Place::with_hub();
     let socket = socket(&place);
-    let told = json!({ "from": "worker", "type": "message", "msg": "done", "to": "person" });
+    let told = json!({ "from": "worker", "type": "message", "msg": "done", "to": "person",
+        "priority": "urgent" });
     place.sh(&request(&socket, "POST", "/notify", &told)).ok();
     let id = place.history("")[0].id;
     let call = |method: &str, path: &str, body: Value| request(&socket, method, path, &body);
@@ -227,6 +228,13 @@ fn an_agent_gets_no_sign_in_code_and_changes_nothing_of_the_person() {
         call("GET", "/wait?inbox=person&timeout=0", json!({})),
         call("POST", "/inboxes/person/ack", json!({ "ids": [id] })),
         call("DELETE", "/inboxes/person", json!({})),
+        call("POST", &format!("/needs/{id}/done"), json!({})),
+        call("DELETE", &format!("/needs/{id}/done"), json!({})),
+        call(
+            "POST",
+            &format!("/needs/{id}/snooze"),
+            json!({ "until": "2999-01-01T00:00:00Z" }),
+        ),
         call("POST", "/projects/default/reset", json!({})),
     ];
     for asked in &all {

@@ -6,10 +6,10 @@ use hub_protocol::{
 };
 use hubd::core::record::{
     ClockMoved, Emitted, Escalated, ForwardNoted, InboxClosed, KeyUsed, Led, ListenerEnd,
-    ListenerRemoved, ListenerSet, Notified, PreferencesSet, PrimaryTaken, QuestionClaimed,
-    QuestionSettled, Record, Reset, Returned, Rewritten, Route, RuleAction, RuleFired, RuleNote,
-    RuleNoted, Seen, SessionEnded, SessionSet, SettleReason, Settled, Target, Trimmed, Turn,
-    TurnCause, TurnNoted,
+    ListenerRemoved, ListenerSet, NeedClosed, Notified, PreferencesSet, PrimaryTaken,
+    QuestionClaimed, QuestionSettled, Record, Reset, Returned, Rewritten, Route, RuleAction,
+    RuleFired, RuleNote, RuleNoted, Seen, SessionEnded, SessionSet, SettleReason, Settled, Target,
+    Trimmed, Turn, TurnCause, TurnNoted,
 };
 use hubd::fold::State;
 use proptest::prelude::*;
@@ -47,6 +47,9 @@ fn about_sessions() -> impl Strategy<Value = Record> {
         }),
         1 => (place(), any::<i64>(), any::<bool>()).prop_map(|((project, session), at, ended)| {
             Record::SessionEnded(SessionEnded { project, session, at: time(at), ended })
+        }),
+        1 => (place(), any::<i64>(), prop::option::of(any::<i64>())).prop_map(|((project, session), at, until)| {
+            Record::NeedClosed(NeedClosed { project, session, until: until.map(time), at: time(at) })
         }),
         1 => place().prop_map(|(project, session)| {
             Record::PrimaryTaken(PrimaryTaken { project, session, at: time(0) })

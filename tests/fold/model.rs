@@ -222,6 +222,7 @@ impl Model {
         self.change_session(id, draft, &places);
         if body.from.as_str() == "person" {
             self.seen.insert(id);
+            self.reply(&body.project, &places);
         }
         self.notes.push(Note {
             id,

@@ -1,6 +1,7 @@
 //! Every operation of openapi.yaml.
 
 use hub_harness::{Client, Hub};
+use hub_protocol::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{disk_hub, memory_hub};
@@ -15,6 +16,7 @@ async fn every_operation_is_exercised_and_keeps_the_contract() {
     know_sessions(&client).await;
     crate::timeline::go_to_a_pane(&hub, &client).await;
     ask_and_answer(&client).await;
+    meet_needs(&client).await;
     ask_the_hub(&hub, &client).await;
     // `tests/cluster` exercises the path that only a hub in a cluster has.
     assert_eq!(hub.contract().unexercised(), ["handOver"]);
@@ -146,6 +148,27 @@ async fn ask_and_answer(client: &Client) {
     events.next_of("question").await;
     let withdraw = format!("/questions/{}/withdraw", client.asks("s2").await);
     call(client, "POST", &withdraw, json!({ "by": "s2" }), 200).await;
+}
+
+async fn meet_needs(client: &Client) {
+    let mut events = client.events("?kinds=need").await;
+    let stop = json!({ "from": "w9", "session": "w9", "type": "error", "msg": "no disk" });
+    client.notify(stop).await;
+    events.next_of("need").await;
+    let needs = client.read("/needs").await["needs"].clone();
+    let needs = needs.as_array().expect("a list");
+    let need = needs.iter().find(|it| it["name"] == "w9");
+    let id = need.and_then(|it| it["id"].as_str()).expect("its need");
+    let path = format!("/needs/{id}");
+    client.read(&path).await;
+    let done = format!("{path}/done");
+    call(client, "POST", &done, Value::Null, 204).await;
+    call(client, "DELETE", &done, Value::Null, 204).await;
+    let until = json!({ "until": Timestamp::now().plus_millis(60_000) });
+    client
+        .post_json(&format!("{path}/snooze"), until)
+        .await
+        .expect(204);
 }
 
 async fn ask_the_hub(hub: &Hub, client: &Client) {

@@ -19,6 +19,7 @@ mod hooks;
 mod identity;
 mod limits;
 mod mcp;
+mod needs;
 mod preferences;
 mod questions;
 mod redelivery;

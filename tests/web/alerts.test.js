@@ -34,8 +34,8 @@ function need(id, more = {}) {
 /** The need that a question makes. @param {object} question @param {string} [text] */
 function asked(question, text = 'Which db?') {
   const full = { id: 7, type: 'question', state: 'open', project: 'default', from: 'api', ts: TS, deliverable: true, text, complete: true, ...question };
-  const item = /** @type {any} */ ({ key: 'question 7', kind: full.type, ts: TS, project: 'default', name: 'api', text, question: full });
-  const [found] = needsOf([item], [], () => undefined);
+  const item = /** @type {any} */ ({ key: 'question 7', kind: full.type, ts: TS, project: 'default', name: 'api', text, question: full, need: { id: '7', notification: 7, priority: 'normal', title: 'asks' } });
+  const [found] = needsOf([item]);
   return /** @type {Need} */ (found);
 }
 
@@ -76,23 +76,13 @@ test('of a burst some are shown and the rest are counted', () => {
   assert.equal(selectAlerts(ON, many.slice(0, 5), 0).more, 0, 'one alone is never counted');
 });
 
-test('sessions are needs by their phase, once each, with a tag that lasts as long as the phase', () => {
-  const session = (/** @type {string} */ name, /** @type {string} */ id = name) => /** @type {any} */ ({ id, project: 'p', name: id, last: 3, phase: { name, since: TS, text: 'words' } });
-  const all = ['needs_you', 'blocked', 'your_turn', 'working', 'done', 'gone'].map((name) => session(name));
-  const needs = needsOf([], all, () => undefined);
-  assert.deepEqual(needs.map(({ state, tag, title, body, id }) => [state, tag, title, body, id]), [
-    ['blocked', `blocked p/blocked ${TS}`, 'blocked is blocked, p', 'words', 3],
-    ['your_turn', `your_turn p/your_turn ${TS}`, 'your_turn has stopped, p', 'words', 3],
-  ]);
-  const item = /** @type {any} */ ({ key: 'trouble 3', kind: 'error', ts: TS, project: 'p', name: 'blocked', text: 'overloaded', session: all[1] });
-  const both = needsOf([item], all, () => undefined);
-  assert.deepEqual(both.map(({ tag }) => tag), needs.map(({ tag }) => tag), 'the same needs with the card of one');
-});
-
-test('a notification that a rule muted calls nobody', () => {
-  const session = /** @type {any} */ ({ id: 'a', project: 'p', name: 'a', last: 3, phase: { name: 'blocked', since: TS, text: 'words' } });
-  assert.equal(needsOf([], [session], () => notification(3)).length, 1);
-  assert.equal(needsOf([], [session], () => notification(3, { muted_by: 'quiet' })).length, 0);
+test('a need calls by its kind, unless a rule muted it; a question calls once the hub lists it', () => {
+  const item = (/** @type {string} */ kind, more = {}) => /** @type {any} */ ({ kind, ts: TS, project: 'p', name: 'api', text: 'words', need: { id: 's3', notification: 3, session: 'w1', priority: 'normal', title: 'has stopped', ...more } });
+  const all = ['turn', 'error', 'died', 'silent', 'limit', 'urgent'].map((kind) => item(kind));
+  assert.deepEqual(needsOf(all).map(({ state }) => state), ['your_turn', 'blocked', 'blocked', 'blocked', 'blocked']);
+  const { tag, title, body, id, session } = needsOf(all)[0];
+  assert.deepEqual([tag, title, body, id, session], ['s3', 'api has stopped, p', 'words', 3, 'w1']);
+  assert.deepEqual(needsOf([item('error', { muted_by: 'quiet' }), { ...item('question'), need: undefined }]), []);
 });
 
 test('a question offers its options, if they are its only answers and fit', () => {
@@ -154,7 +144,7 @@ test('title and icon show the count and the most severe item', () => {
   assert.deepEqual([pageTitle(0), pageTitle(3)], ['hub', '(3) hub']);
   assert.equal(iconState([], 'live'), 'idle');
   assert.equal(iconState(['question', 'silent'], 'live'), 'waiting');
-  assert.equal(iconState(['question', 'gone'], 'live'), 'error');
+  assert.equal(iconState(['question', 'died'], 'live'), 'error');
   assert.equal(iconState(['error'], 'retrying'), 'offline');
   assert.equal(iconState(['error'], 'signed-out'), 'signed-out');
   assert.match(decodeURIComponent(iconUrl(0, 'signed-out')), />\?<\/text>/);
@@ -180,17 +170,16 @@ test('a direction mark in a browser notification is shown', () => {
 /** The cases that `hub-desktop` must decide alike. @type {any[]} */
 const SHARED = JSON.parse(readFileSync(new URL('../fixtures/alerts.json', import.meta.url), 'utf8'));
 
-for (const { name, now, preferences, sessions, questions, notifications, urgent, needs, show } of SHARED) {
+for (const { name, now, preferences, needs, questions, urgent, alerts, show } of SHARED) {
   test(`as on the desktop: ${name}`, () => {
     const at = Date.parse(now);
-    const notification = (/** @type {number} */ id) => notifications.find((/** @type {Notification} */ it) => it.id === id);
-    const byId = (/** @type {any[]} */ all) => new Map(all.map((it) => [it.id, it]));
-    const items = attentionItems({ sessions: byId(sessions), endedSessions: new Map(), questions: byId(questions), notification, preferences, now: () => at });
-    const found = [...needsOf(items, sessions, notification), ...urgent.map(urgentNeed)];
+    const byId = new Map(questions.map((/** @type {any} */ it) => [it.id, it]));
+    const items = attentionItems({ sessions: new Map(), endedSessions: new Map(), questions: byId, needs, notification: () => undefined, preferences, now: () => at });
+    const found = [...needsOf(items), ...urgent.map(urgentNeed)];
     const plain = found.map(({ tag, state, id, from, session, priority, body, answers }) => ({
       tag, state, ...(id !== null && { id }), from, ...(session && { session }), priority, text: body, answers: answers.map(({ answer }) => answer),
     }));
-    assert.deepEqual(plain, needs);
+    assert.deepEqual(plain, alerts);
     assert.deepEqual(selectAlerts(preferences, found, at).show.map(({ tag }) => tag), show);
   });
 }

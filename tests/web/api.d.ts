@@ -214,6 +214,7 @@ export interface Schemas {
         since: Schemas["Timestamp"];
         text?: string;
         question?: Schemas["Seq"];
+        need?: string;
         until?: Schemas["Timestamp"];
         tool?: Schemas["ToolCall"];
     };
@@ -255,6 +256,25 @@ export interface Schemas {
         held_until?: Schemas["Timestamp"];
         deliverable: boolean;
         where?: Schemas["AskersPlace"];
+    };
+    NeedList: {
+        needs: Schemas["Need"][];
+    };
+    Need: {
+        id: string;
+        kind: "urgent" | "permission" | "question" | "plan" | "form" | "died" | "error" | "turn" | "limit" | "silent";
+        since: Schemas["Timestamp"];
+        until?: Schemas["Timestamp"];
+        project: Schemas["Project"];
+        name: string;
+        session?: Schemas["Name"];
+        notification?: Schemas["Seq"];
+        priority: Schemas["Priority"];
+        muted_by?: string;
+        title: string;
+        brief: string;
+        complete: boolean;
+        text?: string;
     };
     MarkdownTree: {
         children: Schemas["MarkdownNode"][];
@@ -537,6 +557,7 @@ export interface Schemas {
         question?: Schemas["NewsEvent"];
         seen?: Schemas["SeenEvent"];
         presence?: Schemas["PresenceEvent"];
+        need?: Schemas["NeedList"];
         preferences?: Schemas["Preferences"];
         reset?: Schemas["ResetEvent"];
         gap?: Schemas["GapEvent"];
@@ -558,6 +579,7 @@ export interface Schemas {
         hub: Schemas["HubInfo"];
         sessions: Schemas["SessionList"];
         questions: Schemas["QuestionList"];
+        needs: Schemas["Need"][];
         history: Schemas["HistoryPage"];
         preferences: Schemas["Preferences"];
     };

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { attentionItems, cards, emptyText, questionText, settlementText } from '../../web/core/attention.js';
+import { attentionItems, cards, counts, emptyText, questionText, settlementText } from '../../web/core/attention.js';
 
 /** @typedef {import('../../web/core/types.js').Session} Session */
+/** @typedef {import('../../web/core/types.js').Need} Need */
 /** @typedef {import('../../web/core/types.js').Question} Question */
 /** @typedef {import('../../web/core/types.js').Notification} Notification */
 
@@ -15,18 +16,21 @@ const session = (fields) => ({ name: fields.id, project: '/src/hub', primary: fa
 const phase = (/** @type {import('../../web/core/types.js').Phase['name']} */ name, since = at(1), more = {}) => ({ phase: { name, since, ...more } });
 /** @param {Partial<Question> & {id: number}} fields @returns {Question} */
 const question = (fields) => ({ project: '/src/hub', from: 'w1', type: 'question', ts: at(0), expires_at: at(59), state: 'open', msg: 'Why?', ...fields });
+/** @param {Partial<Need> & {id: string}} fields @returns {Need} */
+const need = (fields) => ({ kind: 'turn', since: at(1), project: '/src/hub', name: fields.session ?? 'w1', priority: 'normal', title: 'has stopped', brief: 'Done', complete: true, ...fields });
 /** @param {Partial<Notification> & {id: number}} fields @returns {Notification} */
 const note = (fields) => ({ ts: at(0), from: 'w1', type: 'error', msg: 'Agent w1 failed: no', project: '/src/hub', priority: 'normal', expires_at: at(59), ...fields });
 
 /**
- * @param {{sessions?: Session[], ended?: Session[], questions?: Question[], notifications?: Notification[], mutes?: any[]}} all
+ * @param {{sessions?: Session[], ended?: Session[], needs?: Need[], questions?: Question[], notifications?: Notification[], mutes?: any[]}} all
  * @returns {import('../../web/core/attention.js').Known}
  */
-function known({ sessions = [], ended = [], questions = [], notifications = [], mutes = [] }) {
+function known({ sessions = [], ended = [], needs = [], questions = [], notifications = [], mutes = [] }) {
   const places = (/** @type {Session[]} */ list) => new Map(list.map((it) => [`${it.project}/${it.id}`, it]));
   return {
     sessions: places(sessions),
     endedSessions: places(ended),
+    needs,
     questions: new Map(questions.map((it) => [it.id, it])),
     notification: (id) => notifications.find((it) => it.id === id) ?? null,
     preferences: { mutes },
@@ -36,12 +40,10 @@ function known({ sessions = [], ended = [], questions = [], notifications = [], 
 const keys = (/** @type {Parameters<typeof known>[0]} */ all) => attentionItems(known(all)).map(({ kind, name }) => `${name} ${kind}`);
 
 test('the longest wait is first', () => {
-  const sessions = [
-    session({ id: 'bad', last: 3, ...phase('blocked', at(3)) }), session({ id: 'still', silent: true, ...phase('blocked') }),
-    session({ id: 'w1', name: 'login', ...phase('needs_you') }),
-  ];
+  const sessions = [session({ id: 'bad' }), session({ id: 'w1', name: 'login' })];
+  const needs = [need({ id: 's3', kind: 'error', session: 'bad', since: at(3) }), need({ id: 's1', kind: 'silent', session: 'still' }), need({ id: '9', kind: 'question', notification: 9 })];
   const questions = [question({ id: 9, ts: at(4) }), question({ id: 8, ts: at(2), type: 'approval', from: 'nobody' })];
-  assert.deepEqual(keys({ sessions, questions, notifications: [note({ id: 3, ts: at(3) })] }), ['still silent', 'nobody approval', 'bad error', 'login question']);
+  assert.deepEqual(keys({ sessions, needs, questions }), ['still silent', 'nobody approval', 'bad error', 'login question']);
 });
 
 test('a settled question needs no answer; a claimed one still does', () => {
@@ -49,22 +51,17 @@ test('a settled question needs no answer; a claimed one still does', () => {
   assert.deepEqual(keys({ questions: states.map((state, id) => question({ id, state, from: state })) }), ['claimed question']);
 });
 
-test('a session needs the person while it is blocked', () => {
-  const names = /** @type {const} */ (['needs_you', 'your_turn', 'blocked', 'working', 'done']);
-  assert.deepEqual(keys({ sessions: names.map((name) => session({ id: name, last: 3, ...phase(name) })), notifications: [note({ id: 3 })] }), ['blocked error']);
+test('a need shows all of its words, a cut one those of its notification', () => {
+  const text = (/** @type {Partial<Need>} */ fields) => attentionItems(known({ needs: [need({ id: 's1', notification: 3, ...fields })], notifications: [note({ id: 3, data: { said: 'all of it' } })] }))[0].text;
+  assert.equal(text({ brief: 'short' }), 'short');
+  assert.equal(text({ brief: 'lo…', complete: false }), 'all of it');
+  assert.equal(text({ brief: 'lo…', complete: false, notification: 4 }), 'lo…', 'retention has dropped the report');
 });
 
-test('a blocked session says why and until when', () => {
-  const limit = session({ id: 'w1', state: 'error', last: 3, ...phase('blocked', at(1), { text: 'rate_limit', until: at(30) }) });
-  const items = (/** @type {Notification[]} */ notifications) => attentionItems(known({ sessions: [limit], notifications })).map(({ text, until }) => [text, until]);
-  assert.deepEqual(items([note({ id: 3, msg: 'Agent w1 failed: rate limit' })]), [['Agent w1 failed: rate limit', at(30)]]);
-  assert.deepEqual(items([]), [['rate_limit', at(30)]], 'retention has dropped the report');
-});
-
-test('a session that died at work needs the person; one that had finished does not', () => {
-  const dead = session({ id: 'w1', gone: true, state: 'error', last: 3, ...phase('blocked') });
-  const ended = [dead, session({ id: 'w2', gone: true, state: 'ended', last: 4, ...phase('gone') })];
-  assert.deepEqual(keys({ ended, notifications: [note({ id: 3 }), note({ id: 4, type: 'ended' })] }), ['w1 gone']);
+test('what ends by itself is shown and does not count', () => {
+  const kinds = /** @type {const} */ (['turn', 'error', 'died', 'urgent', 'limit', 'silent']);
+  const items = attentionItems(known({ needs: kinds.map((kind) => need({ id: kind, kind })) }));
+  assert.deepEqual([items.length, items.filter(counts).map(({ kind }) => kind).sort()], [6, ['died', 'error', 'turn', 'urgent']]);
 });
 
 test('a card stays until the agent has the answer', () => {
@@ -88,14 +85,15 @@ test('the calm sentence is said only while no live session waits for the person'
 });
 
 test('a muted session shows only its questions', () => {
-  const sessions = [session({ id: 'w1', last: 3, ...phase('blocked') }), session({ id: 'w2', silent: true, ...phase('blocked') })];
-  const all = { sessions, questions: [question({ id: 9, type: /** @type {const} */ ('approval') })], notifications: [note({ id: 3 })] };
+  const sessions = [session({ id: 'w1' }), session({ id: 'w2' })];
+  const needs = [need({ id: 's1', session: 'w1' }), need({ id: 's2', session: 'w2' })];
+  const all = { sessions, needs, questions: [question({ id: 9, type: /** @type {const} */ ('approval') })] };
   assert.deepEqual(keys({ ...all, mutes: [{ project: '/src/hub' }] }), ['w1 approval']);
   assert.equal(keys({ ...all, mutes: [{ project: '/src/hub', until: at(0) }] }).length, 3, 'a mute that has ended counts no more');
 });
 
 test('each need keeps its key while it is the same', () => {
-  const all = { sessions: [session({ id: 'w2', silent: true, ...phase('blocked') })], questions: [question({ id: 9 })] };
+  const all = { needs: [need({ id: 's2' })], questions: [question({ id: 9 })] };
   const before = attentionItems(known(all)).map(({ key }) => key);
   const after = attentionItems(known({ ...all, questions: [question({ id: 9, state: 'claimed' })] })).map(({ key }) => key);
   assert.deepEqual(before, after);

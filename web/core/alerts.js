@@ -7,7 +7,7 @@ import { projectName } from './sessions.js';
 import { showDirection } from './tool.js';
 
 /** @import { AttentionItem } from './attention.js' */
-/** @import { Notification, Preferences, Priority, Question, Session } from './types.js' */
+/** @import { Notification, Preferences, Priority, Question } from './types.js' */
 
 /**
  * @typedef {import('./types.js').Schemas['Alert']} Alert
@@ -46,66 +46,33 @@ const MAX_LINES = 4;
 /** Browsers show two actions. */
 const MAX_ACTIONS = 2;
 
-/** Verb phrases for titles. @type {Record<string, string>} */
-const VERBS = {
-  question: 'asks',
-  approval: 'asks for permission',
-  error: 'has an error',
-  silent: 'has fallen silent',
-  gone: 'has died',
-};
-
 /**
- * The reasons to call the person: questions, approvals, blocked sessions, and sessions that have stopped; without those
- * that a rule muted.
+ * The reasons to call the person; without those that a rule muted. An urgent message calls when it arrives.
  *
  * @param {AttentionItem[]} items
- * @param {Iterable<Session>} sessions
- * @param {(id: number) => Notification|undefined} notification
  * @returns {Need[]}
  */
-export function needsOf(items, sessions, notification) {
-  const needs = items.map((item) => needOf(item, notification));
-  const covered = new Set(items.map(({ session }) => session));
-  for (const session of sessions) if (!covered.has(session)) needs.push(...needsOfSession(session));
-  return needs.filter(({ id }) => id === null || !notification(id)?.muted_by);
-}
-
-/**
- * @param {Session} session
- * @returns {Need[]} at most one
- */
-function needsOfSession(session) {
-  const { id, project, name, last = null, phase } = session;
-  const state = phase.name;
-  if (state !== 'your_turn' && state !== 'blocked') return [];
-  const title = titleOf(name, state === 'blocked' ? 'is blocked' : 'has stopped', project);
-  return [{ tag: tagOf(session), state, id: last, ts: phase.since, project, from: name, session: id, priority: 'normal', title, body: truncate(phase.text ?? ''), answers: [] }];
-}
-
-/** The tag of a need that a session has by its phase. @param {Session} session */
-function tagOf({ project, id, phase }) {
-  return `${phase.name} ${project}/${id} ${phase.since}`;
+export function needsOf(items) {
+  return items.flatMap((item) => (item.need && item.kind !== 'urgent' && !item.need.muted_by ? [needOf(item, item.need)] : []));
 }
 
 /**
  * @param {AttentionItem} item
- * @param {(id: number) => Notification|undefined} notification
+ * @param {import('./types.js').Need} need
  * @returns {Need}
  */
-function needOf({ key, kind, ts, project, name, text, session, question, notification: report }, notification) {
-  const id = question?.id ?? report?.id ?? session?.last ?? null;
+function needOf({ kind, ts, project, name, text, question }, { id, notification, session, priority, title }) {
   const body = question?.text ?? text;
   return {
-    tag: question ? String(question.id) : session ? tagOf(session) : key,
-    state: question ? 'needs_you' : session?.phase.name === 'your_turn' ? 'your_turn' : 'blocked',
-    id,
+    tag: id,
+    state: question ? 'needs_you' : kind === 'turn' ? 'your_turn' : 'blocked',
+    id: notification ?? null,
     ts,
     project,
     from: question?.from ?? name,
-    session: session?.id,
-    priority: (question ? notification(question.id) : report)?.priority ?? 'normal',
-    title: titleOf(name, VERBS[kind] ?? 'needs you', project),
+    session,
+    priority,
+    title: titleOf(name, title, project),
     body: truncate(body),
     answers: question ? answersTo(question, body) : [],
   };
@@ -248,14 +215,14 @@ export function isSettled(notification, question) {
 /**
  * The most serious state.
  *
- * @param {string[]} kinds of the items that need the person
+ * @param {string[]} kinds of the items that count
  * @param {import('./types.js').ConnectionState} connection
  * @returns {IconState}
  */
 export function iconState(kinds, connection) {
   if (connection === 'signed-out') return connection;
   if (connection === 'retrying') return 'offline';
-  if (kinds.includes('error') || kinds.includes('gone')) return 'error';
+  if (kinds.includes('error') || kinds.includes('died')) return 'error';
   return kinds.length > 0 ? 'waiting' : 'idle';
 }
 

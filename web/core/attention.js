@@ -1,37 +1,37 @@
-/** Finds the sessions and questions that need the person. */
+/** The cards: the hub's needs, and the questions with their state. */
 
 import { isEnded, sessionFinder } from './sessions.js';
 import { muteFor } from './mutes.js';
 import { showDirection } from './tool.js';
 
-/** @import { Notification, Preferences, Question, Session } from './types.js' */
+/** @import { Need, Notification, Preferences, Question, Session } from './types.js' */
 
 /**
  * @typedef {object} Data The parts of the store that are used here.
  * @property {Map<string, Session>} sessions
  * @property {Map<string, Session>} endedSessions
  * @property {Map<number, Question>} questions
+ * @property {Need[]} needs
  * @property {(id: number) => Notification|null|undefined} notification undefined until it is loaded, null if the hub no longer has it
  * @property {Pick<Preferences, 'mutes'>} preferences
  * @property {() => number} now
  *
  * @typedef {object} AttentionItem
  * @property {string} key that stays the same while the item exists
- * @property {'question'|'approval'|'error'|'silent'|'gone'} kind
+ * @property {'approval'|Need['kind']} kind
  * @property {string} ts when it began
  * @property {string} project
  * @property {string} name of the session
  * @property {string} text
  * @property {Session} [session]
  * @property {Question} [question]
- * @property {string} [until] when a blocked session may go on
- * @property {string} [title] of the notification that reports the trouble
- * @property {Notification} [notification] that reports the trouble
+ * @property {Need} [need] absent for a moment after a question has arrived, and for a settled one
+ * @property {string} [title] of the notification that reports it
+ * @property {Notification} [notification] that reports it
  */
 
 /**
- * All items that need the person, oldest first: open questions and blocked sessions. For a muted session, only its
- * questions.
+ * All items that need the person, oldest first. For a muted session, only its questions.
  *
  * @param {Data} data
  * @returns {AttentionItem[]}
@@ -41,13 +41,23 @@ export function attentionItems(data) {
   // There may be many ended sessions, so they are not indexed for the few open questions.
   const find = open.length > 0 ? sessionFinder(data.sessions.values()) : () => undefined;
   const findEnded = (/** @type {Question} */ { project, from }) => data.endedSessions.get(`${project}/${from}`);
-  const items = open.map((question) => questionItem(question, find(question.project, question.from) ?? findEnded(question)));
+  const needs = new Map(data.needs.map((need) => [need.id, need]));
+  /** @type {AttentionItem[]} */
+  const items = open.map((question) => ({ ...questionItem(question, find(question.project, question.from) ?? findEnded(question)), need: needs.get(String(question.id)) }));
   const now = data.now();
-  for (const session of [...data.sessions.values(), ...data.endedSessions.values()]) {
-    const item = troubleItem(session, data);
-    if (item && !muteFor(data.preferences, session, now)) items.push(item);
+  for (const need of data.needs.filter(({ kind }) => !ASKS.has(kind))) {
+    const item = needItem(need, data);
+    if (!item.session || !muteFor(data.preferences, item.session, now)) items.push(item);
   }
   return items.sort(byAge);
+}
+
+/** The needs that are questions, which have cards of their own. @type {Set<Need['kind']>} */
+const ASKS = new Set(['permission', 'question', 'plan', 'form']);
+
+/** Whether an item counts in the numbers of the page: others end by themselves. @param {Pick<AttentionItem, 'kind'>} item */
+export function counts({ kind }) {
+  return kind !== 'limit' && kind !== 'silent';
 }
 
 /** @param {AttentionItem} a @param {AttentionItem} b */
@@ -136,18 +146,17 @@ function questionItem(question, session) {
 }
 
 /**
- * @param {Session} session
+ * @param {Need} need
  * @param {Data} data
- * @returns {AttentionItem|null}
+ * @returns {AttentionItem}
  */
-function troubleItem(session, data) {
-  const { id, project, name, last, gone, silent, phase } = session;
-  if (phase.name !== 'blocked') return null;
-  const notification = (last !== undefined && data.notification(last)) || undefined;
-  const isError = notification?.type === 'error';
-  const kind = gone ? 'gone' : silent && !isError ? 'silent' : 'error';
-  const text = kind === 'silent' || isError ? (notification?.msg ?? '') : (phase.text ?? '');
-  return { key: `blocked ${project}/${id} ${phase.since}`, kind, ts: phase.since, project, name: showDirection(name), text, title: isError ? notification.title : undefined, session, until: phase.until, notification };
+function needItem(need, data) {
+  const { id, kind, since, project, name, brief } = need;
+  const key = `${project}/${need.session}`;
+  const notification = (need.notification !== undefined && data.notification(need.notification)) || undefined;
+  const title = kind === 'error' || kind === 'urgent' ? notification?.title : undefined;
+  const whole = need.complete ? undefined : Object(notification?.data).said;
+  return { key: `need ${id}`, kind, ts: since, project, name: showDirection(name), text: whole ?? brief, title, session: data.sessions.get(key) ?? data.endedSessions.get(key), need, notification };
 }
 
 /** The hook's words before a question; they are removed because the page shows the asker beside it. */

@@ -26,6 +26,8 @@ export const KEYS = [
   { id: 'deny', keys: ['d'], label: 'Deny: type a reason, then press Enter', scope: 'Needs you' },
   { id: 'option', keys: ['1', '2', '3', '4', '5', '6', '7', '8', '9'], shown: ['1', '9'], label: 'Choose that option', scope: 'Needs you' },
   { id: 'send', keys: ['Enter'], label: 'Send the answer, at once if it is held back', scope: 'Needs you' },
+  { id: 'done', keys: ['e'], label: 'Done: it needs nothing until it reports again', scope: 'Needs you' },
+  { id: 'snooze', keys: ['m'], label: 'Snooze for an hour', scope: 'Needs you' },
   { id: 'down', keys: ['j', 'ArrowDown'], label: 'Next', scope: 'Feed' },
   { id: 'up', keys: ['k', 'ArrowUp'], label: 'Previous', scope: 'Feed' },
   { id: 'open', keys: ['Enter'], label: 'Show details', scope: 'Feed' },

@@ -6,6 +6,7 @@
  * @typedef {Schemas['Priority']} Priority
  * @typedef {Schemas['Session']} Session
  * @typedef {Schemas['Phase']} Phase
+ * @typedef {Schemas['Need']} Need
  * @typedef {Schemas['Holder']} Holder
  * @typedef {Schemas['Listener']} Listener
  * @typedef {Schemas['Question']} Question

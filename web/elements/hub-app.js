@@ -19,7 +19,7 @@ import { h } from './dom.js';
 import { StoreElement } from './store-element.js';
 import { isEmpty, parseFilter } from '../core/filter.js';
 import { actionOf } from '../core/keys.js';
-import { attentionItems } from '../core/attention.js';
+import { attentionItems, counts } from '../core/attention.js';
 
 /** @import { HubBoard } from './hub-board.js' */
 /** @import { HubFeed } from './hub-feed.js' */
@@ -75,7 +75,7 @@ export class HubApp extends StoreElement {
     onAddress(() => this.#readAddress(), signal);
     for (const width of [WIDE, NARROW]) width.addEventListener('change', () => this.#updateTabs(), { signal });
     for (const event of ['opened', 'restricted']) this.addEventListener(event, () => this.#moved(event), { signal });
-    this.watch(['questions', 'sessions', 'feed'], () => this.#updateCounts());
+    this.watch(['questions', 'needs', 'sessions', 'feed', 'preferences'], () => this.#updateCounts());
     this.watch(['connection', 'feed'], () => this.toggleAttribute('data-ready', store.ready));
     document.addEventListener('keydown', (event) => this.#handleKey(event), { signal });
   }
@@ -115,7 +115,7 @@ export class HubApp extends StoreElement {
 
   /** Updates the number of items that need the person. */
   #updateCounts() {
-    const count = attentionItems(this.store).length;
+    const count = attentionItems(this.store).filter(counts).length;
     const text = count > 0 ? ` ${count}` : '';
     for (const badge of this.querySelectorAll('[data-view=needs] > .count, #view-needs > .count')) {
       if (badge.textContent !== text) badge.textContent = text;

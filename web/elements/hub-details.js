@@ -1,7 +1,7 @@
 /** One notification in full: its text, data, thread, delivery and actions. */
 
 import './hub-question.js';
-import './hub-trouble.js';
+import './hub-need.js';
 import { copy } from './copyable.js';
 import { commands, data, facts, options, relatedList, timeline } from './details-parts.js';
 import { h } from './dom.js';
@@ -20,7 +20,7 @@ import { projectName, sessionFinder } from '../core/sessions.js';
 
 /** @import { Notification, Step } from '../core/types.js' */
 /** @import { HubQuestion } from './hub-question.js' */
-/** @import { HubTrouble } from './hub-trouble.js' */
+/** @import { HubNeed } from './hub-need.js' */
 
 /** The time within which a second press confirms, in ms. */
 const CONFIRM_TIMEOUT = 4000;
@@ -51,7 +51,7 @@ export class HubDetails extends StoreElement {
   #body = h('div', { class: 'body' }, this.#text, this.#need, this.#options, this.#actions, this.#reply, this.#facts, this.#related, this.#data, this.#trace);
 
   connectedCallback() {
-    this.watch(['questions', 'sessions', 'info'], () => this.#refresh());
+    this.watch(['questions', 'needs', 'sessions', 'info'], () => this.#refresh());
     if (this.firstChild) return;
     this.setAttribute('role', 'region');
     this.setAttribute('aria-label', 'Details');
@@ -121,21 +121,21 @@ export class HubDetails extends StoreElement {
   }
 
   /**
-   * Shows the card of a question or of a session in trouble; its text is not repeated.
+   * Shows the card of a question or of another need; its text is not repeated.
    *
    * @param {Notification} notification
    */
   #showNeed(notification) {
     const { id, project } = notification;
     const item = itemOf(id, this.store);
-    const tag = item?.question ? 'hub-question' : 'hub-trouble';
-    let card = /** @type {HubQuestion|HubTrouble|null} */ (this.#need.firstElementChild);
+    const tag = item?.question ? 'hub-question' : 'hub-need';
+    let card = /** @type {HubQuestion|HubNeed|null} */ (this.#need.firstElementChild);
     if (!item || card?.localName !== tag) card?.remove();
     this.#text.hidden = item !== null;
     this.#options.hidden = item !== null;
     if (!item) return this.#showText(notification);
     if (!card?.isConnected) {
-      card = /** @type {HubQuestion|HubTrouble} */ (document.createElement(tag));
+      card = /** @type {HubQuestion|HubNeed} */ (document.createElement(tag));
       card.store = this.store;
       card.role = 'group';
       card.tabIndex = -1;

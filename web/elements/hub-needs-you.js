@@ -1,7 +1,7 @@
 /** The sessions and questions that need the person now, oldest first. */
 
 import './hub-question.js';
-import './hub-trouble.js';
+import './hub-need.js';
 import { copy } from './copyable.js';
 import { h, updateList } from './dom.js';
 import { setProperty } from './parts.js';
@@ -13,7 +13,7 @@ import { sessionFinder, shortPaths, summarize } from '../core/sessions.js';
 
 /** @import { AttentionItem } from '../core/attention.js' */
 /** @import { HubQuestion } from './hub-question.js' */
-/** @import { HubTrouble } from './hub-trouble.js' */
+/** @import { HubNeed } from './hub-need.js' */
 
 /** For this time after an item moved up, a click was probably meant for another item, in ms. */
 const MISCLICK_WINDOW = 350;
@@ -46,7 +46,7 @@ export class HubNeedsYou extends StoreElement {
     }
     document.addEventListener('keydown', (event) => this.#handleKey(event), { signal: this.removed });
     this.every(POLL, () => this.#refreshSettling());
-    this.watch(['questions', 'sessions', 'feed', 'preferences', 'info'], () => this.#render());
+    this.watch(['questions', 'needs', 'sessions', 'feed', 'preferences', 'info'], () => this.#render());
   }
 
   #render() {
@@ -78,11 +78,11 @@ export class HubNeedsYou extends StoreElement {
 
   /**
    * @param {AttentionItem} item
-   * @returns {HubQuestion|HubTrouble}
+   * @returns {HubQuestion|HubNeed}
    */
   #createElement(item) {
-    const tag = item.question ? 'hub-question' : 'hub-trouble';
-    const element = /** @type {HubQuestion|HubTrouble} */ (document.createElement(tag));
+    const tag = item.question ? 'hub-question' : 'hub-need';
+    const element = /** @type {HubQuestion|HubNeed} */ (document.createElement(tag));
     element.store = this.store;
     element.role = 'listitem';
     element.tabIndex = -1;
@@ -130,7 +130,7 @@ export class HubNeedsYou extends StoreElement {
   /** @param {KeyboardEvent} event */
   #handleKey(event) {
     const target = /** @type {HTMLElement} */ (event.target);
-    const card = /** @type {HubQuestion|HubTrouble|null} */ (target.closest('hub-question, hub-trouble'));
+    const card = /** @type {HubQuestion|HubNeed|null} */ (target.closest('hub-question, hub-need'));
     const outside = !this.contains(target) && !card;
     if (event.defaultPrevented || (outside && target !== document.body) || this.offsetParent === null) return;
     const action = actionOf(event, target.closest('input:not([type=checkbox], [type=radio]), textarea, select') !== null, 'Needs you') ?? (event.key === 'u' ? actionOf(event, target.closest('input, textarea, select') !== null) : null);
@@ -140,19 +140,21 @@ export class HubNeedsYou extends StoreElement {
   /**
    * @param {string} action
    * @param {KeyboardEvent} event
-   * @param {HubQuestion|HubTrouble|null} card
+   * @param {HubQuestion|HubNeed|null} card
    * @returns {boolean} whether the key was used
    */
   #perform(action, event, card) {
     if (action === 'up' || action === 'down') return this.#step(action === 'down' ? 1 : -1, card);
     if (action === 'undo') return this.#undo();
-    if (!card || card.localName !== 'hub-question') return false;
+    const closes = action === 'done' || action === 'snooze';
+    if (!card || closes !== (card.localName === 'hub-need')) return false;
     const question = /** @type {HubQuestion} */ (card);
     // Enter and Space press the focused button.
     if (action === 'send' && event.target !== card && /** @type {HTMLElement} */ (event.target).matches('button, a, summary')) return false;
     // A key that was pressed for another card, or is held down, decides nothing.
     if (event.repeat || performance.now() - this.#focusMoved < MISCLICK_WINDOW) return true;
-    if (action === 'option') question.choose(Number(event.key));
+    if (closes) /** @type {HubNeed} */ (card).close(action);
+    else if (action === 'option') question.choose(Number(event.key));
     else question.press(/** @type {'approve'|'deny'|'send'} */ (action));
     return true;
   }

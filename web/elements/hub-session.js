@@ -109,13 +109,20 @@ export class HubSession extends StoreElement {
   /** Shows the last message, its progress, and the person's mark on it. @param {Session} session */
   #showLast(session) {
     const report = session.last === undefined ? null : this.store.notification(session.last);
-    const shown = JSON.stringify([report?.id, report?.seen]);
+    const shown = JSON.stringify([report?.id, report?.seen, session.phase.need]);
     for (const part of [this.#lastHeading, this.#last]) setProperty(part, 'hidden', !report);
     this.#showProgress(report);
     if (shown === this.#shown) return;
     this.#shown = shown;
     this.#last.replaceChildren(...(report ? revealHidden(report.msg) : []));
-    this.#actions.replaceChildren(...(report ? this.#buttons(session, report) : []));
+    this.#actions.replaceChildren(...this.#doneButton(session.phase.need), ...(report ? this.#buttons(session, report) : []));
+  }
+
+  /** Ends what the session needs. @param {string} [need] its id */
+  #doneButton(need) {
+    if (need === undefined) return [];
+    const { store } = this;
+    return [h('button', { class: 'small', onclick: () => store.attempt(() => store.api.post(`/needs/${need}/done`)) }, 'Done')];
   }
 
   /**

@@ -1,7 +1,7 @@
 /** Alerts the person outside the page: title, icon, badge, browser notifications, sound. */
 
 import { alertFor, alertForRest, iconState, iconUrl, isSettled, MORE, needsOf, pageTitle, selectAlerts, urgentNeed } from '../core/alerts.js';
-import { attentionItems } from '../core/attention.js';
+import { attentionItems, counts } from '../core/attention.js';
 import { isFocused, trackFocus } from './focus.js';
 import { Problem } from './problem.js';
 import { alertBySound } from './sound.js';
@@ -54,7 +54,7 @@ export class Alerts {
     const { store } = this;
     const signal = store.closed;
     trackFocus(store.api, signal);
-    const stop = store.watch(['questions', 'sessions', 'feed', 'connection'], () => this.#update());
+    const stop = store.watch(['questions', 'needs', 'sessions', 'feed', 'connection'], () => this.#update());
     store.addEventListener('arrived', (event) => this.#addUrgent(/** @type {CustomEvent} */ (event).detail.notifications), { signal });
     navigator.serviceWorker?.addEventListener('message', (event) => this.#receive(event), { signal });
     // The message lets the worker close what no page could close any more.
@@ -81,9 +81,10 @@ export class Alerts {
   #update() {
     const { store } = this;
     const items = attentionItems(store);
-    showInTab(items.length, iconState(items.map(({ kind }) => kind), store.connection.state));
+    const counted = items.filter(counts);
+    showInTab(counted.length, iconState(counted.map(({ kind }) => kind), store.connection.state));
     if (!store.ready) return;
-    const needs = needsOf(items, store.sessions.values(), (id) => store.feed.get(id));
+    const needs = needsOf(items);
     const before = this.#known;
     this.#known = new Map(needs.map((need) => [need.tag, need]));
     const settled = [...this.#urgent].filter(([, { id }]) => isSettled(store.feed.get(id)));

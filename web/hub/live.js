@@ -168,8 +168,6 @@ export class Live {
     if (event === 'seen') {
       store.markSeen(body);
       if (body.seen) this.#announceSettled(body.ids);
-      // A session whose words were read is no longer the person's turn.
-      this.#refreshSessions();
     } else if (event === 'delivery') {
       store.feed.applyDelivery(body);
       store.changed('feed');
@@ -180,6 +178,10 @@ export class Live {
       this.#refreshSessions();
     } else if (event === 'presence') {
       this.#applyPresence(body);
+    } else if (event === 'need') {
+      store.needs = body.needs;
+      store.changed('needs');
+      this.#refreshSessions();
     } else if (event === 'preferences') {
       store.preferences = body;
       store.changed('preferences');

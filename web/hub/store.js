@@ -5,11 +5,11 @@ import { toQuery } from '../core/filter.js';
 import { Problem } from './problem.js';
 
 /** @import { Filter } from '../core/filter.js' */
-/** @import { Connection, Holder, Notification, Preferences, Question, Session } from '../core/types.js' */
+/** @import { Connection, Holder, Need, Notification, Preferences, Question, Session } from '../core/types.js' */
 
 /**
  * @typedef {import('../core/types.js').Schemas['HubInfo']} HubInfo
- * @typedef {'sessions'|'questions'|'feed'|'waiters'|'preferences'|'connection'|'info'} Part
+ * @typedef {'sessions'|'questions'|'needs'|'feed'|'waiters'|'preferences'|'connection'|'info'} Part
  *
  * @typedef {object} Toast
  * @property {string} text
@@ -31,6 +31,8 @@ export class Store extends EventTarget {
   endedCount = 0;
   /** @type {Map<number, Question>} */
   questions = new Map();
+  /** What the person has to do. @type {Need[]} */
+  needs = [];
   feed = new Feed();
   /** Notifications that the feed does not have; null for one that the hub no longer has. @type {Map<number, Notification|null>} */
   #older = new Map();
@@ -117,7 +119,7 @@ export class Store extends EventTarget {
   /** Loads all data again; returns the hub's identity and the head of its log before the data was read. */
   async load() {
     /** @type {import('../core/types.js').Schemas['Dashboard']} */
-    const { hub, sessions, questions, history, preferences } = await this.api.get('/dashboard');
+    const { hub, sessions, questions, needs, history, preferences } = await this.api.get('/dashboard');
     const offset = Date.parse(hub.now) - Date.now();
     this.#clockOffset = Math.abs(offset) > 1000 ? offset : 0;
     this.info = hub;
@@ -125,10 +127,11 @@ export class Store extends EventTarget {
     this.feed.addPage({}, history);
     this.preferences = preferences;
     this.setSessions(sessions);
+    this.needs = needs;
     const open = await this.#allQuestions(questions);
     this.questions = new Map(open.map((it) => [it.id, it]));
     this.ready = true;
-    this.changed('info', 'sessions', 'questions', 'feed', 'preferences');
+    this.changed('info', 'sessions', 'questions', 'needs', 'feed', 'preferences');
     return hub;
   }
 

@@ -269,7 +269,7 @@ impl Shape {
         let answers = need.answers.iter().enumerate();
         actions.extend(answers.map(|(at, it)| (format!("answer-{at}"), it.label.clone())));
         actions.push(open("open"));
-        let body = match (need.verb, need.text.as_str()) {
+        let body = match (need.verb.as_str(), need.text.as_str()) {
             ("asks", text) if !text.is_empty() => text.to_owned(),
             (verb, "") => verb.to_owned(),
             (verb, text) => format!("{verb}\n{text}"),

@@ -1,12 +1,12 @@
 //! The hub's side: reads its stream, and loads its data again at each change.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hub_protocol::{
-    Epoch, HistoryMarks, Kind, Notification, Preferences, Priority, Question, Seq, Session,
-    Sessions, Status, Timestamp,
+    Epoch, HistoryMarks, Kind, Need, Needs, Notification, Preferences, Priority, Question, Seq,
+    Status, Timestamp,
 };
 use hubctl::{Connection, Error, Event, EventStream, Path};
 use serde::Deserialize;
@@ -16,12 +16,12 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::output::say;
 
 /// The kinds of events after which the needs may differ.
-const KINDS: &str = "notification,question,session,listener,delivery,seen,presence,preferences";
+const KINDS: &str = "notification,question,need,seen,presence,preferences";
 /// The shortest interval between two loads.
 const MIN_REFRESH: Duration = Duration::from_millis(250);
 /// The time for events that belong together to arrive.
 const SETTLE: Duration = Duration::from_millis(25);
-/// The longest interval, because a session that falls silent, and a mute that ends, cause no event.
+/// The longest interval, because a mute that ends causes no event.
 const MAX_REFRESH: Duration = Duration::from_secs(30);
 /// The pauses before another attempt to connect.
 const RETRY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
@@ -38,12 +38,10 @@ pub(crate) enum Update {
 /// The hub's data, as far as needs depend on it.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
-    /// The sessions that have not ended.
-    pub sessions: Vec<Session>,
+    /// What the person has to do.
+    pub needs: Vec<Need>,
     /// The open questions.
     pub questions: Vec<Question>,
-    /// The notifications that the questions and the blocked sessions name; `None` if the hub no longer has one.
-    pub notifications: HashMap<Seq, Option<Notification>>,
     /// The urgent notifications that are neither read nor settled.
     pub urgent: Vec<Notification>,
     /// The person's preferences.
@@ -94,7 +92,6 @@ pub(crate) struct Feed {
     /// The id of the last event.
     last: Option<String>,
     urgent: BTreeSet<Seq>,
-    notifications: HashMap<Seq, Option<Notification>>,
     focused: bool,
     /// When the data was loaded, and when it must be loaded again.
     loaded: Instant,
@@ -117,7 +114,6 @@ impl Feed {
             epoch,
             last: None,
             urgent,
-            notifications: HashMap::new(),
             focused: false,
             loaded: now,
             due: now,
@@ -202,7 +198,6 @@ impl Feed {
 
     fn forget(&mut self) {
         self.urgent.clear();
-        self.notifications.clear();
     }
 
     /// Loads the data soon, but at most once an interval.
@@ -213,23 +208,12 @@ impl Feed {
 
     async fn load(&mut self) -> Result<(), Error> {
         let hub = Arc::clone(&self.hub);
-        let Sessions { sessions, .. } = hub.get::<Sessions>(Path::new("/sessions")).await?;
+        let Needs { needs } = hub.get(Path::new("/needs")).await?;
         let questions = hub.questions().await?;
         let preferences = hub.get(Path::new("/preferences")).await?;
-        let blocked = sessions.iter().filter_map(|it| it.last);
-        let named: BTreeSet<Seq> = questions.iter().map(|it| it.id).chain(blocked).collect();
-        self.notifications.retain(|id, _| named.contains(id));
-        for id in named {
-            if !self.notifications.contains_key(&id) {
-                let stored = self.stored(id).await?;
-                self.notifications
-                    .insert(id, stored.map(|it| it.notification));
-            }
-        }
         let snapshot = Snapshot {
-            sessions,
+            needs,
             questions,
-            notifications: self.notifications.clone(),
             urgent: self.load_urgent().await?,
             preferences,
             focused: self.focused,

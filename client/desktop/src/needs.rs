@@ -1,9 +1,8 @@
-//! The reasons to call the person: questions, approvals, blocked sessions, sessions that have stopped, and urgent
-//! notifications. The rules are those of `web/core/alerts.js`.
+//! The reasons to call the person: the hub's needs, and urgent notifications. What may be shown, and with which buttons, is
+//! decided as in `web/core/alerts.js`.
 
-use hub_needs::Halt;
 use hub_protocol::{
-    Alert, InboxName, Kind, Notification, Priority, ProjectName, Question, Seq, Timestamp,
+    Alert, InboxName, Kind, NeedKind, Notification, Priority, ProjectName, Question, Seq, Timestamp,
 };
 use serde_json::Value;
 
@@ -40,7 +39,7 @@ pub(crate) struct Need {
     /// The priority of the notification that reports it.
     pub priority: Priority,
     /// A verb phrase for the session.
-    pub verb: &'static str,
+    pub verb: String,
     /// The question, the request or the last words.
     pub text: String,
     /// Answers that can be given without opening the page.
@@ -56,66 +55,48 @@ pub(crate) struct Choice {
     pub answer: String,
 }
 
-/// All needs of a snapshot, without those that a rule muted.
+/// All needs of a snapshot, without those that a rule muted. An urgent message calls when it arrives, and is shown once.
 pub(crate) fn needs_of(hub: &Snapshot) -> Vec<Need> {
-    let notification = |id| hub.notifications.get(&id)?.as_ref();
-    let all = hub_needs::needs(&hub.sessions, &hub.questions, notification).into_iter();
-    let reported = all.map(|it| (it, it.notification().and_then(notification)));
-    let unmuted = reported.filter(|(_, report)| report.is_none_or(|it| it.muted_by.is_none()));
-    let needs = unmuted.map(|(need, report)| need_of(need, report));
-    // An urgent error is shown once, as what it is.
-    let is_urgent = |it: &Need| {
-        it.state == Some(Alert::Blocked) && hub.urgent.iter().any(|urgent| Some(urgent.id) == it.id)
+    let is_urgent = |id: Seq| hub.urgent.iter().any(|urgent| urgent.id == id);
+    let is_shown = |it: &&hub_protocol::Need| {
+        let state = state_of(it.kind);
+        let twice = state == Some(Alert::Blocked) && it.notification.is_some_and(is_urgent);
+        state.is_some() && !twice && it.muted_by.is_none()
     };
-    let needs = needs.filter(|it| !is_urgent(it));
+    let needs = hub.needs.iter().filter(is_shown);
+    let needs = needs.map(|it| need_of(it, &hub.questions));
     needs.chain(hub.urgent.iter().map(of_urgent)).collect()
 }
 
-/// A need as it is shown; `report` is the notification that it is about.
-fn need_of(need: hub_needs::Need<'_>, report: Option<&Notification>) -> Need {
-    let (project, from, text, answers) = match need {
-        hub_needs::Need::Question(question, _) => {
-            let text = question.text.clone();
-            let answers = answers_to(question, &text);
-            (&question.project, question.from.as_str(), text, answers)
-        }
-        hub_needs::Need::Session { session, .. } => {
-            let text = need.text().to_owned();
-            (&session.project, session.name.as_str(), text, Vec::new())
-        }
-    };
-    let (state, verb) = state_of(need);
-    let session = need.session();
-    let report = report.filter(|_| state != Alert::YourTurn);
+/// A need as it is shown.
+fn need_of(need: &hub_protocol::Need, questions: &[Question]) -> Need {
+    let is_its = |it: &&Question| Some(it.id) == need.notification && !need.kind.is_closable();
+    let question = questions.iter().find(is_its);
+    let text = question.map_or(&need.brief, |it| &it.text);
     Need {
-        tag: need.tag(),
-        state: Some(state),
-        id: need.notification(),
-        ts: need.since(),
-        project: project.clone(),
-        from: from.to_owned(),
-        session: session.map(|it| it.id.clone()),
-        name: session.map_or(from, |it| &it.name).to_owned(),
-        priority: report.map_or(Priority::Normal, |it| it.priority),
-        verb,
-        text: truncate(&text),
-        answers,
+        tag: need.id.clone(),
+        state: state_of(need.kind),
+        id: need.notification,
+        ts: need.since,
+        project: need.project.clone(),
+        from: question.map_or(need.name.clone(), |it| it.from.to_string()),
+        session: need.session.clone(),
+        name: need.name.clone(),
+        priority: need.priority,
+        verb: need.title.clone(),
+        text: truncate(text),
+        answers: question.map_or_else(Vec::new, |it| answers_to(it, text)),
     }
 }
 
-/// The state that alerts, and a verb phrase for it.
-fn state_of(need: hub_needs::Need<'_>) -> (Alert, &'static str) {
-    match need {
-        hub_needs::Need::Question(question, _) if question.kind == Kind::Approval => {
-            (Alert::NeedsYou, "asks for permission")
-        }
-        hub_needs::Need::Question(..) => (Alert::NeedsYou, "asks"),
-        hub_needs::Need::Session { halt, .. } => match halt {
-            Halt::Error => (Alert::Blocked, "has an error"),
-            Halt::Silent => (Alert::Blocked, "has fallen silent"),
-            Halt::Died => (Alert::Blocked, "has died"),
-            Halt::YourTurn => (Alert::YourTurn, "has stopped"),
-        },
+/// The state that alerts.
+fn state_of(kind: NeedKind) -> Option<Alert> {
+    use NeedKind::{Died, Error, Form, Limit, Permission, Plan, Question, Silent, Turn, Urgent};
+    match kind {
+        Permission | Question | Plan | Form => Some(Alert::NeedsYou),
+        Died | Error | Limit | Silent => Some(Alert::Blocked),
+        Turn => Some(Alert::YourTurn),
+        Urgent => None,
     }
 }
 
@@ -173,7 +154,7 @@ fn of_urgent(urgent: &Notification) -> Need {
             .clone()
             .unwrap_or_else(|| urgent.from.to_string()),
         priority: urgent.priority,
-        verb: "sends an urgent message",
+        verb: "sends an urgent message".into(),
         text: truncate(&text),
         answers: Vec::new(),
     }
@@ -206,7 +187,7 @@ mod tests {
             let hub = snapshot(&case);
             let needs = needs_of(&hub);
             let plain: Vec<Value> = needs.iter().map(plain).collect();
-            assert_eq!(Value::from(plain), case["needs"], "{}", case["name"]);
+            assert_eq!(Value::from(plain), case["alerts"], "{}", case["name"]);
             let (shown, _) = select(&hub.preferences, &needs, hub.now);
             let tags: Vec<&str> = shown.iter().map(|it| it.tag.as_str()).collect();
             assert_eq!(json!(tags), case["show"], "{}", case["name"]);
@@ -215,11 +196,9 @@ mod tests {
 
     fn snapshot(case: &Value) -> Snapshot {
         let part = |name: &str| case[name].clone();
-        let known: Vec<Notification> = from_value(part("notifications")).unwrap();
         Snapshot {
-            sessions: from_value(part("sessions")).unwrap(),
+            needs: from_value(part("needs")).unwrap(),
             questions: from_value(part("questions")).unwrap(),
-            notifications: known.into_iter().map(|it| (it.id, Some(it))).collect(),
             urgent: from_value(part("urgent")).unwrap(),
             preferences: from_value(part("preferences")).unwrap(),
             focused: false,

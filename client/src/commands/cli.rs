@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
-    ack, answer, ask, claim, clear, cluster, completions, config, dashboard, doctor, down, expect,
-    go, history, hook, hooks, inboxes, instructions, listen, look, mcp, notify, primary, program,
-    questions, reset, rules, run, seen, service, sessions, stats, status, stream, trace, tunnel,
-    unlisten, up, wait, wake_test, watch, why, withdraw,
+    ack, answer, ask, claim, clear, cluster, completions, config, dashboard, doctor, done, down,
+    expect, go, history, hook, hooks, inboxes, instructions, listen, look, mcp, needs, notify,
+    primary, program, questions, reset, rules, run, seen, service, sessions, stats, status, stream,
+    trace, tunnel, unlisten, up, wait, wake_test, watch, why, withdraw,
 };
 use crate::settings::HubLocation;
 
@@ -90,6 +90,10 @@ pub(crate) enum Command {
     Tunnel(tunnel::TunnelArgs),
     /// Ask a question and, if asked to, wait for the answer
     Ask(ask::AskArgs),
+    /// List what you have to do: questions, stopped and failed sessions, urgent messages
+    Needs(needs::NeedsArgs),
+    /// End what a session needs of you, for good or for a time
+    Done(done::DoneArgs),
     /// List the open questions
     Questions(questions::QuestionsArgs),
     /// Answer a question

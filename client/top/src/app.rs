@@ -35,6 +35,12 @@ pub(crate) enum Request {
         ids: Vec<Seq>,
         seen: bool,
     },
+    /// Says that a need is met.
+    Done(String),
+    /// Puts a need off until this time.
+    Snooze(String, Timestamp),
+    /// Takes the last of both back.
+    Reopen(String),
     Message {
         to: String,
         project: ProjectName,
@@ -90,8 +96,8 @@ pub(crate) struct App {
     position: usize,
     /// Since when the row is selected, and whether the person selected it.
     selected_at: (Timestamp, bool),
-    /// The last marks that can be undone.
-    marked: Option<Vec<Seq>>,
+    /// What takes the last mark, or the last end of a need, back.
+    undo: Option<Request>,
     /// The selected row whose request was drawn to its end.
     read: Option<String>,
 }
@@ -102,6 +108,8 @@ struct Target {
     question: Option<Question>,
     session: Option<Session>,
     notification: Option<Seq>,
+    /// The need that the person can end.
+    need: Option<String>,
 }
 
 impl App {
@@ -240,6 +248,7 @@ impl App {
             question: row.question().cloned(),
             session: row.session().cloned(),
             notification: row.notification(),
+            need: row.closable().map(str::to_owned),
         })
     }
 }

@@ -69,8 +69,7 @@ impl Details {
         }
         match (need.question, need.session) {
             (Some(question), _) => details.question(question, known),
-            (None, Some(session)) => details.trouble(need, session, known),
-            (None, None) => {}
+            (None, _) => details.trouble(need, known),
         }
         details.thread(need.notification, known);
         details
@@ -312,19 +311,23 @@ impl Details {
         self.push(Tone::Plain, &format!("{name} ({kind}){title}{choices}"));
     }
 
-    fn trouble(&mut self, need: &Need<'_>, session: &Session, known: &Known<'_>) {
+    fn trouble(&mut self, need: &Need<'_>, known: &Known<'_>) {
         self.blank();
-        let until = session.phase.until.filter(|until| *until > known.now);
+        let until = need.until.filter(|until| *until > known.now);
         if let Some(until) = until {
             let left = age(known.now, until);
             self.push(Tone::Dim, &format!("it may go on in {left}"));
         }
-        let last = known.thread.iter().find(|it| Some(it.id) == session.last);
-        match last {
-            Some(last) => self.text(Tone::Plain, &last.msg),
-            None => self.text(Tone::Plain, &need.text),
-        }
-        self.optional(Tone::Dim, "by its ", session.evidence.as_deref());
+        let about = known
+            .thread
+            .iter()
+            .find(|it| Some(it.id) == need.notification);
+        let said = about.and_then(|it| it.data.as_ref()?["said"].as_str());
+        self.text(Tone::Plain, said.unwrap_or(&need.text));
+        let evidence = need.session.and_then(|it| it.evidence.as_deref());
+        self.optional(Tone::Dim, "by its ", evidence);
+        self.blank();
+        self.push(Tone::Dim, "r reply · e done · m put off for an hour");
     }
 
     /// The notifications of the thread, without the one that is shown already.

@@ -97,7 +97,8 @@ fn split(body: Rect, zoomed: bool) -> (Rect, Rect, Borders) {
 
 fn draw_head(frame: &mut Frame<'_>, area: Rect, app: &App, now: Timestamp, look: Look) {
     let (rows, _) = app.rows(now);
-    let needs = rows.iter().filter(|it| matches!(it, Row::Need(_))).count();
+    let counts = |it: &&Row<'_>| matches!(it, Row::Need(need) if need.about.counts());
+    let needs = rows.iter().filter(counts).count();
     let waiting = match needs {
         0 => "nobody needs you".into(),
         1 => "1 needs you".into(),

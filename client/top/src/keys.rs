@@ -20,6 +20,8 @@ pub(crate) enum Action {
     Deny,
     Reply,
     Go,
+    Done,
+    Snooze,
     Seen,
     Undo,
     Help,
@@ -27,7 +29,7 @@ pub(crate) enum Action {
 }
 
 /// The keys as the help shows them.
-pub(crate) const KEYS: [(&str, &str); 14] = [
+pub(crate) const KEYS: [(&str, &str); 16] = [
     ("j k ↓ ↑", "next, previous"),
     ("Home End", "first, last"),
     ("PgDn PgUp", "scroll the details"),
@@ -44,8 +46,13 @@ pub(crate) const KEYS: [(&str, &str); 14] = [
     ("d", "deny, with a reason if you type one"),
     ("r", "send the session a message"),
     ("g", "go to the session's tmux pane"),
+    (
+        "e",
+        "done: the session needs nothing until it reports again",
+    ),
+    ("m", "put off for an hour"),
     ("s", "mark as read"),
-    ("u", "undo the last answer, within 5 s, or the last mark"),
+    ("u", "undo: an answer within 5 s, or the last e, m or s"),
     ("Esc", "close, or forget a draft"),
     ("q", "quit; held answers are sent"),
 ];
@@ -73,6 +80,8 @@ pub(crate) fn action_of(key: KeyEvent) -> Option<Action> {
         KeyCode::Char('d') => Action::Deny,
         KeyCode::Char('r') => Action::Reply,
         KeyCode::Char('g') => Action::Go,
+        KeyCode::Char('e') => Action::Done,
+        KeyCode::Char('m') => Action::Snooze,
         KeyCode::Char('s') => Action::Seen,
         KeyCode::Char('u') => Action::Undo,
         KeyCode::Char('?') => Action::Help,
@@ -96,6 +105,8 @@ impl Action {
                 | Self::ApproveMore
                 | Self::Deny
                 | Self::Open
+                | Self::Done
+                | Self::Snooze
                 | Self::Seen
         )
     }

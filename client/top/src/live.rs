@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hub_protocol::{
-    AnswerPost, AnswerText, HistoryPage, Kind, PhaseName, Post, Published, Question, SeenReply,
-    SeenRequest, Sessions, Timestamp,
+    AnswerPost, AnswerText, HistoryPage, Kind, Needs, PhaseName, Post, Published, Question,
+    SeenReply, SeenRequest, Sessions, Timestamp,
 };
 use hubctl::{Connection, Error, Event, Path};
 use serde::Deserialize;
@@ -15,7 +15,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::app::{Request, Update};
 use crate::store::FirstView;
 
-const KINDS: &str = "notification,question,session,listener,delivery,seen,presence,preferences";
+const KINDS: &str =
+    "notification,question,session,listener,delivery,seen,presence,preferences,need";
 /// The shortest interval between requests for the sessions and questions.
 const MIN_REFRESH: Duration = Duration::from_millis(250);
 /// The longest interval while a session works: its tool calls cause no event.
@@ -111,6 +112,11 @@ impl Live {
                     self.tell(Update::Preferences(preferences));
                 }
             }
+            "need" => {
+                if let Ok(Needs { needs }) = serde_json::from_str(&event.data) {
+                    self.tell(Update::Needs(needs));
+                }
+            }
             "notification" => {
                 if let Ok(notification) = serde_json::from_str(&event.data) {
                     self.tell(Update::Arrived(notification));
@@ -187,6 +193,18 @@ impl Live {
                     "Marked as unread"
                 };
                 word.into()
+            }
+            Request::Done(need) => {
+                self.connection.end_need(&need).await?;
+                "Done – u undoes it".into()
+            }
+            Request::Snooze(need, until) => {
+                self.connection.snooze_need(&need, until).await?;
+                "Put off for an hour – u undoes it".into()
+            }
+            Request::Reopen(need) => {
+                self.connection.reopen_need(&need).await?;
+                "It needs you again".into()
             }
             Request::Message {
                 to,

@@ -1,21 +1,23 @@
-//! The needs of the person: open questions, blocked sessions, and sessions whose turn has ended.
+//! The needs of the person, as the hub lists them, with their sessions and questions.
 
-use hub_needs::Halt;
-use hub_protocol::{Question, Seq, Session, Timestamp};
+use hub_protocol::{NeedKind, Question, Seq, Session, Timestamp};
 
-use crate::dialog::{Dialog, dialog};
 use crate::store::Store;
-use crate::text::{line, without_name};
+use crate::text::line;
 
 /// One thing that needs the person.
 #[derive(Debug)]
 pub(crate) struct Need<'a> {
     /// Names it for as long as it exists.
-    pub(crate) key: String,
-    /// Its kind, in a word or two.
+    pub(crate) id: &'a str,
+    /// What it is about.
+    pub(crate) about: NeedKind,
+    /// The same in a word or two.
     pub(crate) kind: &'static str,
     /// Since when it needs the person.
     pub(crate) since: Timestamp,
+    /// When a limit ends.
+    pub(crate) until: Option<Timestamp>,
     /// The asker's name.
     pub(crate) name: String,
     /// Its text on one line.
@@ -30,57 +32,47 @@ pub(crate) struct Need<'a> {
 
 /// Everything that needs the person at `now` of the hub's clock, oldest first. A muted session only with its questions.
 pub(crate) fn needs(store: &Store, now: Timestamp) -> Vec<Need<'_>> {
-    let all = hub_needs::needs(&store.sessions, &store.questions, |id| {
-        store.notification(id)
-    });
-    let is_muted = |it: &hub_needs::Need<'_>| match it {
-        hub_needs::Need::Question(..) => false,
-        hub_needs::Need::Session { session, .. } => store.is_muted(session, now),
+    let all = store.needs.iter().map(|it| shown(store, it));
+    let is_muted = |it: &Need<'_>| {
+        let session = it.session.filter(|_| it.question.is_none());
+        session.is_some_and(|it| store.is_muted(it, now))
     };
-    let unmuted = all.into_iter().filter(|it| !is_muted(it));
-    let mut shown: Vec<_> = unmuted.map(shown).collect();
-    shown.sort_by(|a, b| (a.since, &a.key).cmp(&(b.since, &b.key)));
+    // The question is loaded after its need, and settled before it.
+    let is_known = |it: &Need<'_>| it.about.is_closable() || it.question.is_some();
+    let mut shown: Vec<_> = all.filter(|it| is_known(it) && !is_muted(it)).collect();
+    shown.sort_by(|a, b| (a.since, a.id).cmp(&(b.since, b.id)));
     shown
 }
 
-fn shown(need: hub_needs::Need<'_>) -> Need<'_> {
-    let text = line(need.text());
-    let (kind, name, text, question) = match need {
-        hub_needs::Need::Question(question, session) => {
-            let from = question.from_name.as_deref();
-            let from = from.unwrap_or(question.from.as_str());
-            let name = session.map_or(from, |it| &it.name);
-            (kind_of(question), name, text, Some(question))
-        }
-        hub_needs::Need::Session { session, halt, .. } => {
-            let kind = match halt {
-                Halt::YourTurn => "your turn",
-                Halt::Died => "died",
-                Halt::Silent => "silent",
-                Halt::Error => "error",
-            };
-            let text = without_name(&text, &session.name).to_owned();
-            (kind, session.name.as_str(), text, None)
-        }
-    };
+fn shown<'a>(store: &'a Store, need: &'a hub_protocol::Need) -> Need<'a> {
+    let is_own =
+        |it: &&Session| it.project == need.project && Some(&it.id) == need.session.as_ref();
     Need {
-        key: need.tag(),
-        kind,
-        since: need.since(),
-        name: line(name),
-        text,
-        notification: need.notification(),
-        session: need.session(),
-        question,
+        id: &need.id,
+        about: need.kind,
+        kind: kind_of(need.kind),
+        since: need.since,
+        until: need.until,
+        name: line(&need.name),
+        text: line(&need.brief),
+        notification: need.notification,
+        session: store.sessions.iter().find(is_own),
+        question: need.notification.and_then(|id| store.question(id)),
     }
 }
 
-fn kind_of(question: &Question) -> &'static str {
-    match dialog(question) {
-        Dialog::Permission { .. } => "approve",
-        Dialog::Plan { .. } => "plan",
-        Dialog::Form { .. } => "form",
-        Dialog::Asks(_) | Dialog::Text(_) => "question",
+fn kind_of(kind: NeedKind) -> &'static str {
+    match kind {
+        NeedKind::Urgent => "urgent",
+        NeedKind::Permission => "approve",
+        NeedKind::Question => "question",
+        NeedKind::Plan => "plan",
+        NeedKind::Form => "form",
+        NeedKind::Died => "died",
+        NeedKind::Error => "error",
+        NeedKind::Turn => "your turn",
+        NeedKind::Limit => "limit",
+        NeedKind::Silent => "silent",
     }
 }
 

@@ -20,7 +20,8 @@ pub(crate) enum Row<'a> {
 /// The rows at `now` of the hub's clock.
 pub(crate) fn rows(store: &Store, now: Timestamp) -> Vec<Row<'_>> {
     let needs = needs(store, now);
-    let mut rows = vec![Row::Title("For you", needs.len())];
+    let count = needs.iter().filter(|it| it.about.counts()).count();
+    let mut rows = vec![Row::Title("For you", count)];
     rows.extend(needs.into_iter().map(Row::Need));
     for (title, members) in board(&store.sessions) {
         rows.push(Row::Title(title, members.len()));
@@ -34,7 +35,7 @@ impl<'a> Row<'a> {
     pub(crate) fn key(&self) -> Option<String> {
         match self {
             Self::Title(..) => None,
-            Self::Need(need) => Some(need.key.clone()),
+            Self::Need(need) => Some(need.id.to_owned()),
             Self::Session(BoardRow { session, .. }) => {
                 Some(format!("session {}/{}", session.project, session.id))
             }
@@ -55,6 +56,15 @@ impl<'a> Row<'a> {
         match self {
             Self::Need(need) => need.question,
             _ => None,
+        }
+    }
+
+    /// The need that the person can end: a question ends by its answer.
+    pub(crate) fn closable(&self) -> Option<&str> {
+        match self {
+            Self::Title(..) => None,
+            Self::Need(need) => Some(need.id).filter(|_| need.about.is_closable()),
+            Self::Session(row) => row.session.phase.need.as_deref(),
         }
     }
 

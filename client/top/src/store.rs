@@ -1,18 +1,13 @@
-//! The data of the hub: sessions, open questions, recent notifications and mutes.
-
-use std::collections::BTreeMap;
+//! The data of the hub: needs, open questions, sessions and mutes.
 
 use hub_protocol::{
-    About, HistoryPage, InboxName, Mute, Notification, Preferences, Question, Questions, Seq,
-    Session, Sessions, Timestamp,
+    About, InboxName, Mute, Need, Preferences, Question, Questions, Seq, Session, Sessions,
+    Timestamp,
 };
 use serde::Deserialize;
 
 #[cfg(test)]
 pub(crate) mod fixture;
-
-/// The most notifications that are kept. Only the last one of each session is shown.
-const KEPT: usize = 2000;
 
 /// The answer to `GET /dashboard`.
 #[derive(Debug, Deserialize)]
@@ -20,7 +15,7 @@ pub(crate) struct FirstView {
     pub(crate) hub: About,
     sessions: Sessions,
     questions: Questions,
-    history: HistoryPage,
+    needs: Vec<Need>,
     preferences: Preferences,
 }
 
@@ -36,7 +31,7 @@ impl FirstView {
 pub(crate) struct Store {
     pub(crate) sessions: Vec<Session>,
     pub(crate) questions: Vec<Question>,
-    notifications: BTreeMap<Seq, Notification>,
+    pub(crate) needs: Vec<Need>,
     mutes: Vec<Mute>,
     /// The hub's clock minus this machine's, in ms.
     ahead: i64,
@@ -47,19 +42,9 @@ impl Store {
     pub(crate) fn load(&mut self, view: FirstView, now: Timestamp) {
         self.sessions = view.sessions.sessions;
         self.questions = view.questions.questions;
+        self.needs = view.needs;
         self.mutes = view.preferences.mutes;
         self.ahead = view.hub.now.as_millis() - now.as_millis();
-        let history = view.history.notifications.iter();
-        let parsed = history.filter_map(|json| serde_json::from_str(json.get()).ok());
-        self.notifications = parsed.map(|it: Notification| (it.id, it)).collect();
-    }
-
-    /// Adds a notification that arrived.
-    pub(crate) fn add(&mut self, notification: Notification) {
-        self.notifications.insert(notification.id, notification);
-        while self.notifications.len() > KEPT {
-            self.notifications.pop_first();
-        }
     }
 
     /// Replaces the person's preferences.
@@ -73,11 +58,6 @@ impl Store {
         if !question.state.is_final() {
             self.questions.push(question);
         }
-    }
-
-    /// The notification `id`, if it is recent.
-    pub(crate) fn notification(&self, id: Seq) -> Option<&Notification> {
-        self.notifications.get(&id)
     }
 
     /// The open question `id`.

@@ -170,12 +170,41 @@ fn request(request: &Value) -> Option<String> {
     }
 }
 
+/// The words of whoever published it: the question or request, or what the agent said, without the hook's words before it.
+pub fn words(it: &Notification) -> String {
+    if matches!(it.kind, Kind::Question | Kind::Approval) {
+        return asked(it).text;
+    }
+    let said = it.data.as_ref().and_then(|data| data["said"].as_str());
+    said.unwrap_or(&it.msg).to_owned()
+}
+
+/// What a request wants, after the name of who asks: `wants to run a command`.
+pub fn wish(request: &Value) -> String {
+    let named = TOOL.iter().find_map(|name| request[*name].as_str());
+    let input = INPUT
+        .iter()
+        .map(|name| &request[*name])
+        .find(|it| !it.is_null());
+    let runs = |it: &Value| ["command", "cmd"].iter().any(|name| !it[*name].is_null());
+    match named {
+        _ if runs(input.unwrap_or(request)) => "wants to run a command".into(),
+        Some(tool) if is_editor(tool) => "wants to change a file".into(),
+        Some(tool) => format!("wants to use {}", reveal(tool)),
+        None => "asks for permission".into(),
+    }
+}
+
+/// Whether a tool changes files, by its name.
+fn is_editor(tool: &str) -> bool {
+    let tool = tool.to_ascii_lowercase();
+    EDITORS.iter().any(|it| tool.contains(it))
+}
+
 /// Whether a tool changes a file, and its request names no more than the file.
 fn hides_its_change(tool: &str, input: &Map<String, Value>) -> bool {
-    let tool = tool.to_ascii_lowercase();
     let mut given = input.iter().filter(|(_, value)| !value.is_null());
-    EDITORS.iter().any(|it| tool.contains(it))
-        && given.all(|(name, _)| PLACES.contains(&name.as_str()))
+    is_editor(tool) && given.all(|(name, _)| PLACES.contains(&name.as_str()))
 }
 
 /// Each field on a line of its own, the most informative ones first.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use hub_protocol::{
     InboxName, Place, Preferences, Process, ProjectName, QuestionState, Quoted, Seq, SessionInfo,
-    Way,
+    Timestamp, Way,
 };
 use serde::{Deserialize, Serialize};
 
@@ -127,6 +127,15 @@ pub enum Command {
         /// An id or name of the session.
         session: InboxName,
     },
+    /// Close what a session needs of the person.
+    CloseNeed {
+        /// The session, by project and first id.
+        session: (ProjectName, InboxName),
+        /// The record that reported the state in which it needs the person. Another one since then refuses the command.
+        of: Seq,
+        /// When the need opens again, if the session still has it; `None` closes it for good.
+        until: Option<Timestamp>,
+    },
     /// Process an event of an agent's hook.
     Hook(Box<Hook>),
     /// Add a listener: notify a session of another session's next stop.
@@ -239,6 +248,7 @@ impl Command {
             | Self::Register { .. }
             | Self::End { .. }
             | Self::TakePrimary { .. }
+            | Self::CloseNeed { .. }
             | Self::Listen { .. }
             | Self::Unlisten { .. }
             | Self::Claim { .. }
@@ -363,6 +373,9 @@ pub enum Refusal {
         /// The final state.
         state: QuestionState,
     },
+    /// What the session needs is another thing than the command closes.
+    #[error("the session has gone on since: read what it needs now")]
+    NeedChanged,
     /// The agent shows this question in its own dialog, which answers from the hub cannot reach.
     #[error(
         "{} shows this in a dialog of its own: answer it there ({})",

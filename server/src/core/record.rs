@@ -23,8 +23,8 @@ pub use question::{QuestionClaimed, QuestionSettled};
 pub use rule::{RuleAction, RuleFired, RuleNote, RuleNoted};
 
 pub use session::{
-    ListenerEnd, ListenerRemoved, ListenerSet, PrimaryTaken, SessionEnded, SessionSet, Turn,
-    TurnCause, TurnNoted,
+    ListenerEnd, ListenerRemoved, ListenerSet, NeedClosed, PrimaryTaken, SessionEnded, SessionSet,
+    Turn, TurnCause, TurnNoted,
 };
 
 /// Defines [`Record`], the kind byte of each variant, and the stored forms. Kind bytes of format 1: sessions start at 16,
@@ -116,6 +116,8 @@ records! {
         SESSION_ENDED = 18 => SessionEnded,
         /// A session became its project's primary.
         PRIMARY_TAKEN = 19 => PrimaryTaken,
+        /// The person closed what a session needs of them.
+        NEED_CLOSED = 20 => NeedClosed,
         /// A session listens for another session's next stop.
         LISTENER_SET = 32 => ListenerSet,
         /// A listener was removed.
@@ -277,6 +279,7 @@ impl Record {
             | Self::TurnNoted(_)
             | Self::SessionEnded(_)
             | Self::PrimaryTaken(_)
+            | Self::NeedClosed(_)
             | Self::ListenerSet(_)
             | Self::ListenerRemoved(_)
             | Self::QuestionClaimed(_)

@@ -188,6 +188,21 @@ impl HookContext<'_, '_> {
     }
 
     /// Adds a notification of the session.
+    /// [`HookContext::post`] with the whole words that `msg` is about, for views.
+    fn say(
+        &mut self,
+        kind: Kind,
+        (msg, said): (String, &str),
+        more: impl FnOnce(&mut Draft),
+    ) -> Result<(), Refusal> {
+        self.post(kind, msg, |draft| {
+            if let Some(data) = &mut draft.body.data {
+                data["said"] = said.trim().into();
+            }
+            more(draft);
+        })
+    }
+
     fn post(
         &mut self,
         kind: Kind,
@@ -225,13 +240,21 @@ impl HookContext<'_, '_> {
         self.transaction.withdraw_stale((self.project, self.key));
         // A turn caused by the timeout of the hub's own waiter is not news, and neither is its end.
         if by != TurnCause::Timeout {
-            let msg = match by {
-                TurnCause::Person | TurnCause::Agent => texts::with_excerpt("prompt", text),
-                TurnCause::Peer => texts::with_excerpt("message from another session", text),
-                TurnCause::Task => "a background task ended".into(),
-                TurnCause::Wake | TurnCause::Timeout => "woken".into(),
+            let words = match by {
+                TurnCause::Person | TurnCause::Agent => Some("prompt"),
+                TurnCause::Peer => Some("message from another session"),
+                TurnCause::Task | TurnCause::Wake | TurnCause::Timeout => None,
             };
-            self.post(Kind::Progress, msg, |_| {})?;
+            match words {
+                Some(head) => {
+                    let msg = texts::with_excerpt(head, text);
+                    self.say(Kind::Progress, (msg, text), |_| {})?;
+                }
+                None if by == TurnCause::Task => {
+                    self.post(Kind::Progress, "a background task ended".into(), |_| {})?;
+                }
+                None => self.post(Kind::Progress, "woken".into(), |_| {})?,
+            }
         }
         self.note(Turn::Began { by });
         Ok(())
@@ -319,7 +342,8 @@ impl HookContext<'_, '_> {
         let seen = seen && self.state_is(SessionState::Working);
         // A headless session's end does not withdraw its question.
         let ends = self.session().is_some_and(Session::is_headless);
-        self.post(kind, texts::with_excerpt(&head, excerpt), |draft| {
+        let msg = texts::with_excerpt(&head, excerpt);
+        self.say(kind, (msg, text), |draft| {
             if seen {
                 draft.ride_along("the person has this session in view");
             }
@@ -359,11 +383,11 @@ impl HookContext<'_, '_> {
             .is_none_or(|it| it.state.is_none_or(|it| it == SessionState::Working));
         if !works || turn.stopped || turn.fails_from.is_some() {
             // Recorded only, because the stop, the signal or the failure of this turn said more.
-            return self.post(Kind::Waiting, msg, |draft| {
+            return self.say(Kind::Waiting, (msg, text), |draft| {
                 (draft.explicit_kind, draft.recorded) = (false, true);
             });
         }
-        self.post(Kind::Waiting, msg, |draft| {
+        self.say(Kind::Waiting, (msg, text), |draft| {
             draft.body.key = Some(WAITING.into());
         })
     }
@@ -376,10 +400,10 @@ impl HookContext<'_, '_> {
     ) -> Result<(), Refusal> {
         if permanent {
             let msg = format!("Agent {} failed: {reason}", self.name());
-            self.post(Kind::Error, msg, |_| {})?;
+            self.say(Kind::Error, (msg, reason), |_| {})?;
         } else {
             let msg = format!("Agent {} cannot go on for now: {reason}", self.name());
-            self.post(Kind::Progress, msg, |draft| {
+            self.say(Kind::Progress, (msg, reason), |draft| {
                 draft.explicit_kind = false;
             })?;
             self.note(Turn::Failed {

@@ -13,7 +13,7 @@ use super::transaction::Transaction;
 use super::{Leased, State};
 use crate::core::command::Refusal;
 use crate::core::notification::{Draft, HOOK_KEYS, Routing};
-use crate::core::record::{Notified, Record, Target};
+use crate::core::record::{Notified, Record, Route, Target};
 
 /// Replies in a longer chain wake no waiter, so that two agents that answer each other stop.
 pub(super) const MAX_HOPS: u32 = 8;
@@ -48,6 +48,16 @@ impl State {
         Ok(transaction.finish())
     }
 
+    /// Closes what the readers of the person's notification need: the person has replied.
+    fn close_needs_of(&mut self, seq: Seq, route: &Route) {
+        for Target { inbox, .. } in &route.targets {
+            if self.sessions.get(&route.project, inbox).is_some() {
+                let close = |session: &mut Session| session.close_need(route.ts, None);
+                self.sessions.change(&route.project, inbox, seq, close);
+            }
+        }
+    }
+
     pub(super) fn apply_notified(&mut self, seq: Seq, it: &Notified) {
         let route = &it.route;
         if let Some((name, state)) = &route.session {
@@ -67,6 +77,7 @@ impl State {
         self.note_loss_told(route);
         if route.from == person() {
             self.seen.insert(seq);
+            self.close_needs_of(seq, route);
         }
     }
 }

@@ -4,7 +4,9 @@
 use hub_protocol::{InboxName, PhaseName, ProjectName, Seq, SessionState, Timestamp};
 
 use super::State;
-use super::session::Session;
+use super::session::{Session, SessionKey};
+use crate::core::command::Refusal;
+use crate::core::record::{NeedClosed, Record};
 
 /// A session at work counts as blocked after this time without any event, in milliseconds.
 const SILENT_MS: i64 = 10 * 60 * 1000;
@@ -23,6 +25,8 @@ pub struct SessionPhase {
     pub reason: Option<String>,
     /// When it may go on, if its agent reported that.
     pub until: Option<Timestamp>,
+    /// Whether it is blocked because it has reported nothing.
+    pub is_silent: bool,
 }
 
 impl State {
@@ -42,6 +46,7 @@ impl State {
             report: session.last,
             reason: None,
             until: None,
+            is_silent: false,
         };
         let questions = self.questions.of(project, key);
         if let Some((id, question)) = questions.min_by_key(|(id, _)| *id) {
@@ -50,9 +55,10 @@ impl State {
                 ..phase(PhaseName::NeedsYou, question.ts)
             };
         }
-        let is_seen = session.last.is_some_and(|id| self.is_seen(id));
+        let closed = session.closed_at(now);
+        let is_closed = closed.is_some();
         if let Some(ended_at) = session.ended_at {
-            let died = session.state == Some(SessionState::Error) && !is_seen;
+            let died = session.state == Some(SessionState::Error) && !is_closed;
             let name = if died {
                 PhaseName::Blocked
             } else {
@@ -60,7 +66,7 @@ impl State {
             };
             return phase(name, ended_at);
         }
-        if let Some((failed_at, reason)) = session.failure() {
+        if let Some((failed_at, reason)) = session.failure().filter(|_| !is_closed) {
             return SessionPhase {
                 reason: Some(reason.to_owned()),
                 until: session.goes_on_at(),
@@ -69,15 +75,17 @@ impl State {
         }
         match session.state {
             None => phase(PhaseName::Done, session.ts),
-            Some(SessionState::Error) if !is_seen => SessionPhase {
+            Some(SessionState::Error) if !is_closed => SessionPhase {
                 until: session.goes_on_at(),
                 ..phase(PhaseName::Blocked, session.ts)
             },
             Some(SessionState::Working) => {
                 let heard = heard.max(session.ts);
-                if now.as_millis() - heard.as_millis() > SILENT_MS {
+                let is_silent = now.as_millis() - heard.as_millis() > SILENT_MS;
+                if is_silent && closed.is_none_or(|at| at < heard) {
                     return SessionPhase {
                         reason: Some(SILENT.into()),
+                        is_silent: true,
                         ..phase(PhaseName::Blocked, heard)
                     };
                 }
@@ -91,11 +99,37 @@ impl State {
             Some(SessionState::Complete) if session.registered.is_none() => {
                 phase(PhaseName::Gone, session.ts)
             }
-            Some(_) if is_seen || self.reports_to_another(project, session) => {
+            Some(_) if is_closed || self.reports_to_another(project, session) => {
                 phase(PhaseName::Done, session.ts)
             }
             Some(_) => phase(PhaseName::YourTurn, session.ts),
         }
+    }
+
+    /// Closes what a session needs of the person. Refuses it if the session has reported another state since `of`.
+    pub(super) fn decide_close_need(
+        &self,
+        (project, key): &SessionKey,
+        of: Seq,
+        until: Option<Timestamp>,
+        at: Timestamp,
+    ) -> Result<Vec<Record>, Refusal> {
+        let session = self.session(project, key);
+        session
+            .filter(|it| it.seq == of)
+            .ok_or(Refusal::NeedChanged)?;
+        let (project, session) = (project.clone(), key.clone());
+        Ok(vec![Record::NeedClosed(NeedClosed {
+            project,
+            session,
+            until,
+            at,
+        })])
+    }
+
+    pub(super) fn apply_need_closed(&mut self, seq: Seq, it: &NeedClosed) {
+        let close = |session: &mut Session| session.close_need(it.at, it.until);
+        self.sessions.change(&it.project, &it.session, seq, close);
     }
 
     fn goes_on(&self, project: &ProjectName, key: &InboxName, session: &Session) -> bool {

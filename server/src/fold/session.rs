@@ -43,6 +43,9 @@ pub struct Session {
     /// Whether its process exited without reporting an end.
     #[serde(default, rename = "gone", skip_serializing_if = "std::ops::Not::not")]
     pub crashed: bool,
+    /// That the person closed what the session needs in this state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    closed: Option<Closed>,
     /// Other processes that run it too, the last one last: each of them opened it, and has neither ended nor left it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) others: Vec<Process>,
@@ -52,6 +55,14 @@ pub struct Session {
     /// The last record that concerned the session. The session that was silent for longest is forgotten first.
     #[serde(default)]
     pub(super) touched: Seq,
+}
+
+/// The person's end of what a session needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Closed {
+    at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<Timestamp>,
 }
 
 /// The registration of a session.
@@ -163,6 +174,24 @@ impl Session {
         self.is_alive() && self.registered.as_ref().is_some_and(|it| it.hooks)
     }
 
+    /// When the person closed what the session needs, unless it has opened again.
+    pub(super) fn closed_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let closed = self.closed.as_ref();
+        let closed = closed.filter(|it| it.until.is_none_or(|until| now < until))?;
+        Some(closed.at)
+    }
+
+    /// Closes what the session needs, until it reports something else.
+    pub(super) fn close_need(&mut self, at: Timestamp, until: Option<Timestamp>) {
+        self.closed = Some(Closed { at, until });
+    }
+
+    /// Notes that its process ended.
+    pub(super) fn end(&mut self, at: Timestamp, crashed: bool) {
+        (self.ended_at, self.crashed) = (Some(at), crashed);
+        self.closed = None;
+    }
+
     /// Returns the session's properties, if it is registered.
     pub fn info(&self) -> Option<&SessionInfo> {
         self.registered.as_ref().map(|it| &it.info)
@@ -246,6 +275,7 @@ impl Session {
         is_word: bool,
     ) {
         (self.state, self.seq, self.ts) = (Some(state), seq, ts);
+        self.closed = None;
         what.clone_into(&mut self.evidence);
         if is_word {
             self.turn.signalled = state != SessionState::Working;
@@ -301,7 +331,7 @@ impl Session {
         }
         if self.ended_at.take().is_some() {
             it.since = record.at;
-            (self.crashed, self.state) = (false, None);
+            (self.crashed, self.state, self.closed) = (false, None, None);
         }
         if self.ts == Timestamp::default() {
             self.ts = record.at;
@@ -324,7 +354,7 @@ impl Session {
                     ..TurnState::default()
                 };
                 (self.state, self.seq, self.ts) = (Some(SessionState::Working), seq, at);
-                self.worked = Some(at);
+                (self.worked, self.closed) = (Some(at), None);
             }
             Turn::Stopped { tasks, silent, .. } => {
                 self.turn.stopped = true;
@@ -335,11 +365,13 @@ impl Session {
                 } else if works && self.turn.waits_from.is_none() {
                     self.state = self.turn.before.or(Some(SessionState::Waiting));
                     (self.seq, self.ts) = (seq, at);
+                    self.closed = None;
                 }
             }
             Turn::Failed { reason, until } => {
                 self.turn.fails_from = Some((at.plus_millis(PATIENCE_MS), reason.clone()));
                 self.turn.goes_on_at = *until;
+                self.closed = None;
             }
         }
     }
@@ -369,6 +401,12 @@ impl Session {
         ];
         for at in times.into_iter().flatten() {
             *at = at.plus_millis(delta_ms);
+        }
+        if let Some(Closed {
+            until: Some(until), ..
+        }) = &mut self.closed
+        {
+            *until = until.plus_millis(delta_ms);
         }
         if let Some((at, _)) = &mut self.turn.fails_from {
             *at = at.plus_millis(delta_ms);

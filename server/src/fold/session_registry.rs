@@ -301,8 +301,7 @@ impl State {
     pub(super) fn apply_gone(&mut self, seq: u64, it: &SessionEnded) {
         self.sessions
             .change(&it.project, &it.session, seq, |session| {
-                session.ended_at = Some(it.at);
-                session.crashed = !it.ended;
+                session.end(it.at, !it.ended);
             });
     }
 

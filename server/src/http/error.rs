@@ -123,6 +123,7 @@ impl From<Refusal> for ApiError {
             | Refusal::SessionTooLarge { .. }
             | Refusal::OwnListener
             | Refusal::UnusableAnswer { .. } => Code::Invalid,
+            Refusal::NeedChanged => Code::UnknownNeed,
             Refusal::UnknownSession { .. } => Code::UnknownSession,
             Refusal::QuestionSettled { .. } => Code::QuestionSettled,
             Refusal::InTerminal { .. } => Code::AnswerInTerminal,

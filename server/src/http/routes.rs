@@ -29,6 +29,7 @@ mod listeners;
 mod login;
 mod markdown;
 mod mcp;
+mod needs;
 mod notify;
 mod phase;
 mod preferences;
@@ -125,6 +126,10 @@ fn routes_of_the_hub() -> Router<Hub> {
         .route("/questions/{id}/answer", post(questions::answer))
         .route("/questions/{id}/claim", post(questions::claim))
         .route("/questions/{id}/withdraw", post(questions::withdraw))
+        .route("/needs", get(needs::list))
+        .route("/needs/{id}", get(needs::get))
+        .route("/needs/{id}/done", post(needs::done).delete(needs::undo))
+        .route("/needs/{id}/snooze", post(needs::snooze))
         .route("/markdown", post(markdown::parse))
         .route("/preferences", get(preferences::get).put(preferences::put))
         .route("/rules", get(rules::list))

@@ -14,6 +14,7 @@ use hub_protocol::{Cursor, Epoch, Seq};
 use tokio::sync::watch;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
+use crate::hub::needs::{self, Followed};
 use crate::hub::{Hub, StreamPermit};
 use crate::log::fanout::{StreamProgress, Subscription};
 use crate::log::journal::JournalError;
@@ -45,9 +46,12 @@ pub(crate) fn response(
     let subscription = subscribe(hub.log(), &selection);
     let outlet = subscription.outlet();
     let wants_presence = selection.has(EventKind::Presence);
+    let wants_needs = selection.has(EventKind::Need);
     let reader = EventReader {
         presence: wants_presence.then(|| hub.presence()),
         presence_due: wants_presence,
+        needs: wants_needs.then(|| needs::follow(&hub)),
+        needs_due: false,
         first: Some(start.frame(hub.log().epoch())),
         cursor: start.cursor(),
         heartbeat: HeartbeatTimer::new(HEARTBEAT),
@@ -142,6 +146,8 @@ struct EventReader {
     subscription: Subscription,
     presence: Option<watch::Receiver<u64>>,
     presence_due: bool,
+    needs: Option<Followed>,
+    needs_due: bool,
     first: Option<Bytes>,
     heartbeat: HeartbeatTimer,
     shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -157,6 +163,11 @@ impl EventReader {
         loop {
             if std::mem::take(&mut self.presence_due) {
                 return Some(frame::presence(&self.hub));
+            }
+            if std::mem::take(&mut self.needs_due)
+                && let Some(needs) = &self.needs
+            {
+                return Some(frame::needs(&needs.list.borrow()));
             }
             let (events, shared) = match self.read().await {
                 Ok(events) => events,
@@ -207,12 +218,23 @@ impl EventReader {
                 None => std::future::pending().await,
             }
         };
+        let needs = async {
+            match &mut self.needs {
+                Some(needs) => needs.list.changed().await,
+                None => std::future::pending().await,
+            }
+        };
         let silent = tokio::select! {
             biased;
             () = self.subscription.woken() => false,
             changed = presence => {
                 changed.ok()?;
                 self.presence_due = true;
+                false
+            }
+            changed = needs => {
+                changed.ok()?;
+                self.needs_due = true;
                 false
             }
             () = self.shutdown.as_mut() => return None,

@@ -33,15 +33,12 @@ pub struct Segment {
 #[derive(Debug, Default)]
 pub struct Timeline {
     lanes: HashMap<SessionKey, Lane>,
-    /// The session of each lane's last report, because marks and deliveries name notifications only.
-    reporters: HashMap<Seq, SessionKey>,
     begins: Option<Timestamp>,
 }
 
 #[derive(Debug, Default)]
 struct Lane {
     segments: VecDeque<Segment>,
-    last_report: Option<Seq>,
 }
 
 impl Timeline {
@@ -82,7 +79,6 @@ impl Timeline {
         self.begins.get_or_insert(at);
         if let Record::Reset(reset) = record {
             self.lanes.retain(|key, _| key.0 != reset.project);
-            self.reporters.retain(|_, key| key.0 != reset.project);
         }
         for key in self.concerned(state, record) {
             self.sample(state, &key, at);
@@ -105,13 +101,6 @@ impl Timeline {
         if let Some(next) = lane.next(&phase, at) {
             lane.push(next, at);
         }
-        let last = state.session(&key.0, &key.1).and_then(|it| it.last);
-        if lane.last_report != last {
-            if let Some(before) = std::mem::replace(&mut lane.last_report, last) {
-                self.reporters.remove(&before);
-            }
-            self.reporters.extend(last.map(|id| (id, key.clone())));
-        }
     }
 
     fn make_room(&mut self) {
@@ -121,10 +110,7 @@ impl Timeline {
         let changed = |lane: &Lane| lane.segments.back().map(|it| it.start);
         let oldest = self.lanes.iter().min_by_key(|(_, lane)| changed(lane));
         if let Some(key) = oldest.map(|(key, _)| key.clone()) {
-            let lane = self.lanes.remove(&key);
-            if let Some(report) = lane.and_then(|it| it.last_report) {
-                self.reporters.remove(&report);
-            }
+            self.lanes.remove(&key);
         }
     }
 
@@ -143,14 +129,10 @@ impl Timeline {
             }
             Record::Settled(it) => {
                 let inbox = it.inbox.iter().map(|(project, name)| key(project, name));
-                self.of_ids(state, &it.ids).chain(inbox).collect()
+                let askers = it.ids.iter().filter_map(|id| asker(state, *id));
+                askers.chain(inbox).collect()
             }
-            Record::Seen(it) => {
-                let up_to = it.up_to.unwrap_or(0);
-                let below = self.reporters.iter().filter(|(id, _)| **id <= up_to);
-                let below = below.map(|(_, key)| key.clone());
-                self.of_ids(state, &it.ids).chain(below).collect()
-            }
+            Record::NeedClosed(it) => vec![key(&it.project, &it.session)],
             Record::SessionSet(it) => vec![key(&it.project, &it.session)],
             Record::TurnNoted(it) => vec![key(&it.project, &it.session)],
             // A worker of the session may have to wait for the person now.
@@ -158,25 +140,12 @@ impl Timeline {
                 let others = self.lanes.keys().filter(|key| key.0 == it.project);
                 others.cloned().collect()
             }
-            Record::QuestionClaimed(it) => self.of_ids(state, &[it.id]).collect(),
-            Record::QuestionSettled(it) => self.of_ids(state, &[it.id]).collect(),
+            Record::QuestionClaimed(it) => asker(state, it.id).into_iter().collect(),
+            Record::QuestionSettled(it) => asker(state, it.id).into_iter().collect(),
             Record::Emitted(it) => vec![key(&it.project, &it.inbox)],
             Record::Returned(it) => vec![key(&it.project, &it.inbox)],
             _ => Vec::new(),
         }
-    }
-
-    fn of_ids(&self, state: &State, ids: &[Seq]) -> impl Iterator<Item = SessionKey> {
-        ids.iter()
-            .filter_map(|id| self.asker_or_reporter(state, *id))
-    }
-
-    fn asker_or_reporter(&self, state: &State, id: Seq) -> Option<SessionKey> {
-        if let Some(question) = state.question(id) {
-            let asker = state.resolve(&question.project, &question.from);
-            return Some((question.project.clone(), asker.clone()));
-        }
-        self.reporters.get(&id).cloned()
     }
 }
 
@@ -213,6 +182,13 @@ impl Lane {
             self.segments.pop_front();
         }
     }
+}
+
+/// The session that asked a question.
+fn asker(state: &State, id: Seq) -> Option<SessionKey> {
+    let question = state.question(id)?;
+    let asker = state.resolve(&question.project, &question.from);
+    Some((question.project.clone(), asker.clone()))
 }
 
 fn phase_of(

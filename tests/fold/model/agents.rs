@@ -13,6 +13,7 @@ const PROOF_MS: i64 = 60 * 1000;
 pub(crate) type Key = (ProjectName, InboxName);
 
 #[derive(Debug, Clone, Default)]
+#[allow(clippy::struct_excessive_bools)] // independent facts of the model
 pub(crate) struct Session {
     pub(crate) state: Option<SessionState>,
     /// The number of the record with the session's state.
@@ -27,6 +28,8 @@ pub(crate) struct Session {
     stopped: bool,
     /// The state before the turn.
     before: Option<SessionState>,
+    /// Whether the person has replied since it reported its state.
+    replied: bool,
 }
 
 impl Session {
@@ -41,7 +44,7 @@ impl Session {
     fn begin(&mut self, by: TurnCause) {
         let before = self.state.filter(|_| !self.works()).or(self.before);
         (self.by, self.before) = (by, before);
-        (self.signalled, self.stopped) = (false, false);
+        (self.signalled, self.stopped, self.replied) = (false, false, false);
         self.state = Some(SessionState::Working);
     }
 }
@@ -74,7 +77,18 @@ impl Model {
             let it = self.sessions.entry(key).or_default();
             (it.state, it.seq, it.last) = (Some(state), id, Some(id));
             it.signalled = state != SessionState::Working;
+            it.replied = false;
             it.over = (state == SessionState::Ended).then_some(body.ts);
+        }
+    }
+
+    /// The person has written to the sessions of these inboxes.
+    pub(super) fn reply(&mut self, project: &ProjectName, places: &[Place]) {
+        for place in places {
+            let key = (project.clone(), place.inbox.clone());
+            if let Some(session) = self.sessions.get_mut(&key) {
+                session.replied = true;
+            }
         }
     }
 
@@ -116,6 +130,7 @@ impl Model {
         if !ends && !live {
             it.hooks = true;
             it.state = it.state.filter(|_| it.over.is_none());
+            it.replied &= it.over.is_none();
             it.over = None;
         }
         match happened {
@@ -134,6 +149,7 @@ impl Model {
                     return false;
                 }
                 it.state = it.before.or(Some(SessionState::Waiting));
+                it.replied = false;
             }
             _ => return false,
         }
@@ -201,7 +217,6 @@ impl Model {
         if questions.any(|question| question.is_open() && question.is_from(key)) {
             return PhaseName::NeedsYou;
         }
-        let is_seen = it.last.is_some_and(|id| self.seen.contains(&id));
         let is_answered = !self.pending(&key.0, &key.1).is_empty();
         match it.state {
             _ if it.over.is_some() => PhaseName::Gone,
@@ -209,7 +224,7 @@ impl Model {
             Some(SessionState::Blocked) if !it.stopped || is_answered => PhaseName::Working,
             None => PhaseName::Done,
             Some(SessionState::Complete) if !it.hooks => PhaseName::Gone,
-            Some(_) if is_seen => PhaseName::Done,
+            Some(_) if it.replied => PhaseName::Done,
             Some(SessionState::Error) => PhaseName::Blocked,
             Some(_) => PhaseName::YourTurn,
         }

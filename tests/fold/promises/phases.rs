@@ -19,6 +19,24 @@ impl Hub {
     }
 }
 
+impl Hub {
+    /// The person closes what a session needs, until a time or for good.
+    fn close_need(&mut self, id: &str, until: Option<Timestamp>) {
+        let of = self.state.session(&project(), &name(id)).unwrap().seq;
+        let session = (project(), name(id));
+        self.run(&Command::CloseNeed { session, of, until });
+    }
+
+    fn mark_all_read(&mut self) {
+        let ids = (1..=self.state.head()).collect();
+        self.run(&Command::Seen {
+            ids,
+            ranges: Vec::new(),
+            seen: true,
+        });
+    }
+}
+
 /// A session that no other one started, in a turn of the person.
 fn typed() -> Hub {
     let mut hub = Hub::new();
@@ -30,20 +48,53 @@ fn typed() -> Hub {
 }
 
 #[test]
-fn a_session_that_stopped_waits_for_the_person_until_its_words_are_seen() {
+fn a_session_that_stopped_waits_until_the_person_says_that_it_is_done() {
     let mut hub = typed();
     hub.hook("w1", stop("All tests pass."));
     hub.is_in("w1", PhaseName::YourTurn);
-    let last = hub.phase("w1").report.unwrap();
-    hub.run(&Command::Seen {
-        ids: vec![last],
-        ranges: Vec::new(),
-        seen: true,
-    });
+    hub.mark_all_read();
+    hub.is_in("w1", PhaseName::YourTurn);
+    hub.close_need("w1", None);
     hub.is_in("w1", PhaseName::Done);
     hub.hook("w1", prompt(Person));
     hub.hook("w1", stop("Done again."));
     hub.is_in("w1", PhaseName::YourTurn);
+}
+
+#[test]
+fn a_need_that_the_person_snoozed_opens_again() {
+    let mut hub = typed();
+    hub.hook("w1", stop("All tests pass."));
+    hub.close_need("w1", Some(hub.now.plus_millis(HOUR)));
+    hub.is_in("w1", PhaseName::Done);
+    hub.pass(HOUR - 1);
+    hub.is_in("w1", PhaseName::Done);
+    hub.pass(1);
+    hub.is_in("w1", PhaseName::YourTurn);
+}
+
+#[test]
+fn a_need_is_closed_only_in_the_state_that_the_person_saw() {
+    let mut hub = typed();
+    hub.hook("w1", stop("All tests pass."));
+    let of = hub.state.session(&project(), &name("w1")).unwrap().seq;
+    hub.hook("w1", prompt(Person));
+    hub.hook("w1", stop("Which of the two?"));
+    let session = (project(), name("w1"));
+    let until = None;
+    let refused = hub.ask(&Command::CloseNeed { session, of, until });
+    assert_eq!(refused.err(), Some(Refusal::NeedChanged));
+    hub.is_in("w1", PhaseName::YourTurn);
+}
+
+#[test]
+fn a_session_that_the_person_has_answered_waits_for_nothing() {
+    let mut hub = typed();
+    hub.hook("w1", stop("Which of the two?"));
+    hub.post(said("w2", Kind::Message).to("w1"));
+    hub.is_in("w1", PhaseName::YourTurn);
+    hub.post(said("person", Kind::Message).to("w1"));
+    hub.is_in("w1", PhaseName::Done);
 }
 
 #[test]
@@ -98,15 +149,13 @@ fn a_failed_model_blocks_its_session_until_it_works_again() {
 }
 
 #[test]
-fn a_session_that_died_at_work_is_blocked_until_that_is_seen() {
+fn a_session_that_died_at_work_is_blocked_until_the_person_closes_that() {
     let mut hub = typed();
     hub.end("w1", true);
     hub.is_in("w1", PhaseName::Blocked);
-    hub.run(&Command::Seen {
-        ids: hub.phase("w1").report.into_iter().collect(),
-        ranges: Vec::new(),
-        seen: true,
-    });
+    hub.mark_all_read();
+    hub.is_in("w1", PhaseName::Blocked);
+    hub.close_need("w1", None);
     hub.is_in("w1", PhaseName::Gone);
 }
 

@@ -13,6 +13,8 @@ use crate::text::line;
 
 /// The rows of the details by which a key scrolls.
 const PAGE: usize = 5;
+/// For how long a need is put off, in ms.
+const SNOOZE: i64 = 3_600_000;
 
 impl App {
     /// Applies a key of the list.
@@ -53,6 +55,7 @@ impl App {
             (Action::Reply, _) => self.reply(&target),
             (Action::Go, _) => return go(&target),
             (Action::Seen, _) => return self.mark(&target),
+            (Action::Done | Action::Snooze, _) => return self.close(action, target.need, now),
             (_, Some(question)) => self.decide(action, question, now),
             (_, None) => self.note = "Select a question or a permission for that".into(),
         }
@@ -180,13 +183,13 @@ impl App {
         };
     }
 
-    /// Takes the newest held answer back, else the last marks.
+    /// Takes the newest held answer back, else the last mark or the last end of a need.
     fn undo(&mut self) -> Vec<Request> {
         if let Some(held) = self.outbox.undo() {
             self.drafts.remove(&held.id);
             self.note = format!("Not sent: {}", line(&held.answer.to_string()));
-        } else if let Some(ids) = self.marked.take() {
-            return vec![Request::Mark { ids, seen: false }];
+        } else if let Some(request) = self.undo.take() {
+            return vec![request];
         } else {
             self.note = "Nothing to undo".into();
         }
@@ -209,10 +212,24 @@ impl App {
             self.note = "It has no notification to mark".into();
             return Vec::new();
         };
-        self.marked = Some(vec![id]);
-        vec![Request::Mark {
+        let mark = |seen| Request::Mark {
             ids: vec![id],
-            seen: true,
+            seen,
+        };
+        self.undo = Some(mark(false));
+        vec![mark(true)]
+    }
+
+    /// Ends what the selected row needs, or puts it off.
+    fn close(&mut self, action: Action, need: Option<String>, now: Timestamp) -> Vec<Request> {
+        let Some(need) = need else {
+            self.note = "A question ends by its answer; nothing else is needed here".into();
+            return Vec::new();
+        };
+        self.undo = Some(Request::Reopen(need.clone()));
+        vec![match action {
+            Action::Snooze => Request::Snooze(need, now.plus_millis(SNOOZE)),
+            _ => Request::Done(need),
         }]
     }
 

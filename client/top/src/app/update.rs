@@ -1,6 +1,8 @@
 //! The effects of the hub's news.
 
-use hub_protocol::{AnswerDelivery, Notification, Preferences, Question, Seq, Session, Timestamp};
+use hub_protocol::{
+    AnswerDelivery, Need, Notification, Preferences, Question, Seq, Session, Timestamp,
+};
 
 use super::{App, Link};
 use crate::store::FirstView;
@@ -13,6 +15,8 @@ pub(crate) enum Update {
     Loaded(Box<FirstView>),
     /// All live sessions and all open questions.
     Refreshed(Vec<Session>, Vec<Question>),
+    /// What the person has to do.
+    Needs(Vec<Need>),
     Arrived(Box<Notification>),
     Preferences(Preferences),
     /// Why the hub is away, and when it is tried again, by this machine's clock.
@@ -41,12 +45,12 @@ impl App {
                 self.store.questions = questions;
                 self.forget_settled();
             }
+            Update::Needs(needs) => self.store.needs = needs,
             Update::Arrived(notification) => {
                 if notification.reply_to.is_some() {
                     self.threads.clear();
                     self.asked.clear();
                 }
-                self.store.add(*notification);
             }
             Update::Preferences(preferences) => self.store.set_preferences(preferences),
             Update::Away(reason, retry_at) => self.link = Link::Away(reason, retry_at),

@@ -26,9 +26,16 @@ fn question_json(id: u64, from: &str, kind: &str, msg: &str, data: &Value) -> Va
         "expires_at": at(9999), "state": "open", "msg": msg, "text": msg, "complete": true, "data": data, "deliverable": true})
 }
 
-fn notification_json(id: u64, from: &str, kind: &str, msg: &str) -> Value {
-    json!({"id": id, "ts": at(20), "from": from, "type": kind, "msg": msg, "project": "default",
-        "priority": "normal", "expires_at": at(9999), "status": "pending", "seen": false})
+fn need_json(
+    id: &str,
+    kind: &str,
+    session: &str,
+    seconds: i64,
+    about: Option<u64>,
+    brief: &str,
+) -> Value {
+    json!({"id": id, "kind": kind, "since": at(seconds), "project": "default", "name": session, "session": session,
+        "notification": about, "title": "", "brief": brief, "complete": true})
 }
 
 /// A store with one need of each kind and a session at work.
@@ -59,7 +66,10 @@ pub(crate) fn store() -> Store {
         "questions": {"questions": [
             db, question_json(25, "web", "approval", "Agent web needs a permission: git push", &push),
             question_json(30, "api", "question", "A plan", &plan)]},
-        "history": {"notifications": [notification_json(70, "ci", "error", "Agent ci main is red")]},
+        "needs": [
+            need_json("10", "question", "db", 10, Some(10), "Which db?"), need_json("s20", "error", "ci", 20, Some(70), "main is red"),
+            need_json("25", "permission", "web", 25, Some(25), "git push"), need_json("s28", "turn", "docs", 28, Some(78), "The page is written."),
+            need_json("30", "plan", "api", 30, Some(30), "A plan")],
         "preferences": {"mutes": [], "notify": [], "sound": []},
     });
     let mut store = Store::default();

@@ -109,6 +109,20 @@ pub enum TurnCause {
     Agent,
 }
 
+/// The person closed what a session needs of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NeedClosed {
+    /// The session's project.
+    pub project: ProjectName,
+    /// The session's first id.
+    pub session: InboxName,
+    /// When the need opens again, if the session still has it; `None` closes it for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// When the person closed it.
+    pub at: Timestamp,
+}
+
 /// A session ended, or its process exited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionEnded {

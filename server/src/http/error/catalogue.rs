@@ -109,6 +109,9 @@ codes! {
     /// The answer does not belong to an open question.
     NoSuchQuestion => 422 "no_such_question", "the answer names no open question",
         "give the open question's id in reply_to, or use type message";
+    /// A need that does not exist, or has ended.
+    UnknownNeed => 404 "unknown_need", "no such need",
+        "GET /needs lists what the person has to do now";
     /// A session that does not exist.
     UnknownSession => 404 "unknown_session", "no such session",
         "see GET /sessions, and check the project; a name, an id or its unique beginning will do";

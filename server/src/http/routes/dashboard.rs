@@ -2,13 +2,13 @@
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{About, HistoryPage, Preferences, Questions, Sessions};
+use hub_protocol::{About, HistoryPage, Need, Preferences, Questions, Sessions};
 use serde::Serialize;
 
 use super::about::AboutState;
 use super::questions::{self, QuestionListParams};
 use super::sessions::{self, SessionListParams};
-use super::{history, preferences};
+use super::{history, needs, preferences};
 use crate::http::error::ApiError;
 use crate::http::request::params::Params;
 
@@ -17,6 +17,7 @@ pub(super) struct Dashboard {
     hub: About,
     sessions: Sessions,
     questions: Questions,
+    needs: Vec<Need>,
     history: HistoryPage,
     preferences: Preferences,
 }
@@ -35,6 +36,7 @@ pub(super) async fn dashboard(
         questions: questions::list(hub(), Params(QuestionListParams::default()))
             .await?
             .0,
+        needs: needs::list(hub()).await?.0.needs,
         history: history::newest(&state.hub).await?,
         preferences: preferences::get(hub()).await?.0,
     }))

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use hub_protocol::{Notification, Phase, PhaseName, Seq, Timestamp};
 
 use super::stored;
+use crate::core::asked;
 use crate::fold::{Session as FoldSession, SessionKey, State as Fold};
 use crate::http::error::ApiError;
-use crate::hub::Hub;
+use crate::hub::{Hub, needs};
 use crate::log::Log;
 use crate::waiters::SharedWaiters;
 
@@ -41,6 +42,7 @@ pub(super) fn find(
     let says_more = found.name != PhaseName::Gone && found.reason.is_none();
     let report = found.report.filter(|_| says_more);
     let is_open = found.name == PhaseName::NeedsYou;
+    let can_close = matches!(found.name, PhaseName::YourTurn | PhaseName::Blocked);
     FoundPhase {
         report: report.map(|id| state.location(id).unwrap_or(id)),
         phase: Phase {
@@ -48,6 +50,7 @@ pub(super) fn find(
             since: found.since,
             text: found.reason,
             question: found.report.filter(|_| is_open),
+            need: can_close.then(|| needs::id_of(session)),
             until: found.until,
             tool: tool.filter(|_| found.name == PhaseName::Working),
         },
@@ -73,13 +76,7 @@ pub(super) async fn with_texts(hub: &Hub, found: Vec<FoundPhase>) -> Result<Vec<
 pub(super) fn text(log: &Log, location: Seq) -> Option<String> {
     let event = log.get(location).ok()??;
     let notification: Notification = serde_json::from_slice(&event.json()?).ok()?;
-    let by_hook = notification.data.is_some_and(|data| data["via"] == "hook");
-    let msg = notification.msg.as_str();
-    // The hook's own words before the text repeat the session's name and its phase.
-    let said = match msg.split_once(": ") {
-        Some((_, said)) if by_hook => said,
-        _ => msg,
-    };
+    let said = asked::words(&notification);
     let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
     Some(line.chars().take(MAX_TEXT).collect())
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use axum::body::Bytes;
-use hub_protocol::{Epoch, InboxName, ProjectName, Seq, Timestamp};
+use hub_protocol::{Epoch, InboxName, Need, ProjectName, Seq, Timestamp};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -57,6 +57,7 @@ fn of_record(record: &Record) -> Option<(EventKind, Value)> {
         Record::TurnNoted(it) => (Session, with("what", "turn", it)),
         Record::SessionEnded(it) => (Session, with("what", "gone", it)),
         Record::PrimaryTaken(it) => (Session, with("what", "primary", it)),
+        Record::NeedClosed(it) => (Session, with("what", "need_closed", it)),
         Record::ListenerSet(it) => (Listener, with("what", "set", it)),
         Record::ListenerRemoved(it) => (Listener, with("what", "removed", it)),
         Record::QuestionClaimed(it) => (Question, with("what", "claimed", it)),
@@ -119,6 +120,12 @@ pub(super) fn presence(hub: &Hub) -> Bytes {
     let all: Vec<Value> = waiters.holders().map(of).collect();
     let data = json!({ "waiters": all, "held": waiters.held(), "focused": hub.is_focused() });
     format!("event: presence\ndata: {data}\n\n").into()
+}
+
+/// The event with all that the person has to do. It has no id, because it is not in the log.
+pub(super) fn needs(needs: &[Need]) -> Bytes {
+    let data = json!({ "needs": needs });
+    format!("event: need\ndata: {data}\n\n").into()
 }
 
 /// The first event of a stream. Its id lets a reader resume even if its connection breaks before another event.

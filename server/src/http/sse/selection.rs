@@ -18,10 +18,11 @@ pub(crate) enum EventKind {
     Question,
     Presence,
     Preferences,
+    Need,
 }
 
 impl EventKind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Notification,
         Self::Delivery,
         Self::Seen,
@@ -30,6 +31,7 @@ impl EventKind {
         Self::Question,
         Self::Presence,
         Self::Preferences,
+        Self::Need,
     ];
 
     /// The name of the event in its frame, and in the parameter `kinds`.
@@ -43,6 +45,7 @@ impl EventKind {
             Self::Question => "question",
             Self::Presence => "presence",
             Self::Preferences => "preferences",
+            Self::Need => "need",
         }
     }
 
@@ -55,7 +58,8 @@ impl EventKind {
             kinds::SESSION_SET
             | kinds::TURN_NOTED
             | kinds::SESSION_ENDED
-            | kinds::PRIMARY_TAKEN => Self::Session,
+            | kinds::PRIMARY_TAKEN
+            | kinds::NEED_CLOSED => Self::Session,
             kinds::LISTENER_SET | kinds::LISTENER_REMOVED => Self::Listener,
             kinds::PREFERENCES_SET => Self::Preferences,
             kinds::QUESTION_CLAIMED | kinds::QUESTION_SETTLED => Self::Question,
@@ -80,7 +84,7 @@ impl FromStr for EventKind {
 #[derive(Debug)]
 pub(crate) struct Selection {
     /// One bit for each kind.
-    kinds: u8,
+    kinds: u16,
     filter: Filter,
 }
 

@@ -119,6 +119,7 @@ impl Writer {
             | Command::Trim { .. }
             | Command::End { .. }
             | Command::TakePrimary { .. }
+            | Command::CloseNeed { .. }
             | Command::Hook(_)
             | Command::Claim { .. }
             | Command::WithdrawQuestion { .. }

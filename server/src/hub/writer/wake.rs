@@ -57,6 +57,7 @@ impl Writer {
                 0
             }
             Record::Seen(_)
+            | Record::NeedClosed(_)
             | Record::KeyUsed(_)
             | Record::ClockMoved(_)
             | Record::Led(_)

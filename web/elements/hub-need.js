@@ -1,4 +1,4 @@
-/** A session in trouble: it failed, died at work, or fell silent. */
+/** What a session needs, or an urgent message: until the person says that it is done, or puts it off. */
 
 import './hub-compose.js';
 import './hub-location.js';
@@ -9,16 +9,25 @@ import { linked } from './rich-text.js';
 import { StoreElement } from './store-element.js';
 import { setTime, timeElement } from './time.js';
 import { locationCommands, lookCommand } from '../core/commands.js';
-import { oneLine } from '../core/sessions.js';
 import { showDirection } from '../core/tool.js';
-import { withMute } from '../core/mutes.js';
-import { setMarks } from '../hub/marks.js';
 
 /** @import { AttentionItem } from '../core/attention.js' */
 /** @import { Session } from '../core/types.js' */
 /** @import { HubLocation } from './hub-location.js' */
 
-export class HubTrouble extends StoreElement {
+/** How each kind is shown: the state that gives the colour, and the word. @type {Record<string, {state: string, text: string}>} */
+const KINDS = {
+  turn: { state: 'your_turn', text: 'your turn' },
+  error: { state: 'error', text: 'error' },
+  died: { state: 'gone', text: 'died' },
+  limit: { state: 'silent', text: 'limit' },
+  silent: { state: 'silent', text: 'silent' },
+  urgent: { state: 'error', text: 'urgent' },
+};
+/** For how long a need is put off, in ms. */
+const SNOOZE = 3_600_000;
+
+export class HubNeed extends StoreElement {
   /** @type {AttentionItem|null} */
   #item = null;
   #head = h('header');
@@ -28,8 +37,8 @@ export class HubTrouble extends StoreElement {
   #time = timeElement('', () => this.store.now());
   #until = timeElement('', () => this.store.now(), 'left');
   #wait = h('p', { class: 'muted', hidden: true }, 'It may go on: ', this.#until);
-  #muteButton = h('button', { class: 'small', title: 'Shows only its questions here, and no browser notifications', onclick: () => this.#mute() }, 'Mute for 1 h');
-  #readButton = h('button', { class: 'small', onclick: () => this.#markSeen(this.#item?.notification?.id ?? 0) }, 'Mark read');
+  #doneButton = h('button', { class: 'small', title: 'Ends it until the session reports something else', onclick: () => this.close('done') }, 'Done');
+  #snoozeButton = h('button', { class: 'ghost small', title: 'Shows it again in an hour, unless the session goes on', onclick: () => this.close('snooze') }, 'Snooze 1 h');
   #compose = h('div', { class: 'more', hidden: true });
   #location = h('div', { class: 'more', hidden: true });
 
@@ -47,13 +56,11 @@ export class HubTrouble extends StoreElement {
     this.#item = item;
     setText(this.#project, projectTitle);
     setTime(this.#time, item.ts);
-    setProperty(this.#wait, 'hidden', item.until === undefined);
-    if (item.until !== undefined) setTime(this.#until, item.until);
-    // A mark does not end a failure that the session itself has to overcome.
-    const canRead = item.kind !== 'silent' && item.notification !== undefined && !item.notification.seen;
-    setProperty(this.#readButton, 'hidden', !canRead);
-    setProperty(this.#muteButton, 'hidden', canRead);
-    const text = itemText(item);
+    const until = item.need?.until;
+    setProperty(this.#wait, 'hidden', until === undefined);
+    if (until !== undefined) setTime(this.#until, until);
+    setProperty(this.#snoozeButton, 'hidden', item.kind === 'urgent');
+    const text = capitalize(item.text);
     if (this.#shownText === text) return;
     this.#shownText = text;
     setScrollable(this.#text, text);
@@ -63,12 +70,12 @@ export class HubTrouble extends StoreElement {
   /** @param {AttentionItem} item */
   #build({ kind, name, project, session }) {
     const title = h('h3', {}, name);
-    this.ariaLabel = `${kind} of ${name}`;
-    this.#muteButton.ariaLabel = `Mute for 1 h, ${name}`;
-    this.#readButton.ariaLabel = `Mark read, ${name}`;
+    this.ariaLabel = `${KINDS[kind].text} of ${name}`;
+    this.#doneButton.ariaLabel = `Done, ${name}`;
+    this.#snoozeButton.ariaLabel = `Snooze 1 h, ${name}`;
     this.#project.title = showDirection(project);
     this.#head.append(
-      stateBadge({ state: kind, text: kind }),
+      stateBadge(KINDS[kind]),
       title,
       this.#project,
       this.#time,
@@ -80,9 +87,9 @@ export class HubTrouble extends StoreElement {
       h(
         'footer',
         {},
-        this.#muteButton,
-        this.#readButton,
-        session && kind !== 'gone' && this.#disclosure('Message', this.#compose, () => h('hub-compose', { store: this.store, session })),
+        this.#doneButton,
+        this.#snoozeButton,
+        session && kind !== 'died' && this.#disclosure('Message', this.#compose, () => h('hub-compose', { store: this.store, session })),
         session && this.#disclosure('Location', this.#location, () => this.#buildLocation(session, project)),
       ),
       this.#compose,
@@ -117,33 +124,24 @@ export class HubTrouble extends StoreElement {
     return location;
   }
 
-  /** @param {number} id */
-  async #markSeen(id) {
+  /**
+   * Ends the need, or puts it off.
+   *
+   * @param {'done'|'snooze'} how
+   */
+  close(how) {
     const { store } = this;
-    const name = this.#item?.name ?? '';
-    if (await setMarks(store, [id], true)) {
-      store.toast(`${name}’s error is marked as read.`, { undo: () => setMarks(store, [id], false) });
-    }
-  }
-
-  #mute() {
-    const { store } = this;
-    const session = this.#item?.session;
-    if (!session) return;
-    const before = store.preferences;
+    const { need, name = '' } = this.#item ?? {};
+    if (!need || (how === 'snooze' && need.kind === 'urgent')) return;
+    const body = how === 'snooze' ? { until: new Date(store.now() + SNOOZE).toISOString() } : undefined;
+    const path = `/needs/${need.id}`;
     store.attempt(async () => {
-      await store.savePreferences(withMute(before, session, 'hour', store.now()));
-      store.toast(`${session.name} is muted for 1 h.`, { undo: () => store.attempt(() => store.savePreferences(before)) });
+      await store.api.post(`${path}/${how}`, body);
+      // An acknowledged message does not come back.
+      const undo = need.kind === 'urgent' ? undefined : () => store.attempt(() => store.api.delete(`${path}/done`));
+      store.toast(how === 'done' ? `${name}: done.` : `${name} is put off for 1 h.`, { undo });
     });
   }
-}
-
-/** @param {AttentionItem} item */
-function itemText({ kind, text, name, session }) {
-  const line = oneLine(text, name);
-  if (kind !== 'silent') return line === text ? text : capitalize(line);
-  const since = [line && `“${line}”`, session?.evidence && `(${session.evidence})`].filter(Boolean).join(' ');
-  return `Still working, without a report since ${since || 'it began'}.`;
 }
 
 /** @param {string} text */
@@ -151,4 +149,4 @@ function capitalize(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-customElements.define('hub-trouble', HubTrouble);
+customElements.define('hub-need', HubNeed);

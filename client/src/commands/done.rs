@@ -1,0 +1,89 @@
+//! `hubctl done`: ends what sessions need of the person.
+
+use hub_protocol::{Need, Needs, Snooze, Span, Timestamp};
+use reqwest::Method;
+
+use super::needs;
+use crate::error::Error;
+use crate::exit_code::Exit;
+use crate::hub::{Hub, Path, Request, json, parse};
+use crate::identity::Context;
+use crate::output::println;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+What a session needs is ended until the session reports something else; an urgent message is acknowledged. `hubctl needs`
+lists both. A question ends by `hubctl answer`.
+
+Examples:
+  hubctl done worker-1
+  hubctl done s41 --for 1h
+  hubctl done s41 --undo")]
+/// The arguments of `hubctl done`.
+pub(crate) struct DoneArgs {
+    /// The needs: their ids, or the names of their sessions
+    #[arg(value_name = "NEED", required = true)]
+    needs: Vec<String>,
+    /// Only for this time: then it opens again, unless the session has gone on
+    #[arg(long = "for", value_name = "SPAN", conflicts_with = "undo")]
+    span: Option<Span>,
+    /// Open it again; takes ids only
+    #[arg(long)]
+    undo: bool,
+}
+
+pub(crate) async fn run(args: &DoneArgs, context: &Context) -> Result<Exit, Error> {
+    let hub = context.hub()?;
+    let Needs { needs } = parse(&needs::list(context).await?)?;
+    for named in &args.needs {
+        let ids = if args.undo {
+            vec![named.as_str()]
+        } else {
+            find(&needs, named)?
+        };
+        for id in ids {
+            end(&hub, id, args).await?;
+        }
+    }
+    Ok(Exit::DONE)
+}
+
+/// The needs with this id, or of the sessions with this name: not their questions, which end by an answer.
+fn find<'a>(needs: &'a [Need], named: &str) -> Result<Vec<&'a str>, Error> {
+    if let Some(need) = needs.iter().find(|it| it.id == named) {
+        return Ok(vec![&need.id]);
+    }
+    let is_session = |it: &Need| it.session.as_ref().is_some_and(|it| it.as_str() == named);
+    let mut own = needs.iter().filter(|it| it.name == named || is_session(it));
+    if let Some(question) = own.clone().find(|it| !it.kind.is_closable()) {
+        let id = &question.id;
+        return Err(anyhow::anyhow!("{named} asks: `hubctl answer {id} …`").into());
+    }
+    let Some(first) = own.next() else {
+        return Err(anyhow::anyhow!("{named} needs nothing: `hubctl needs` lists who does").into());
+    };
+    Ok([first]
+        .into_iter()
+        .chain(own)
+        .map(|it| it.id.as_str())
+        .collect())
+}
+
+async fn end(hub: &Hub, id: &str, args: &DoneArgs) -> Result<(), Error> {
+    let path = Path::new("/needs").segment(id);
+    let (request, what) = match args.span {
+        Some(Span(span)) => {
+            let ms = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+            let until = Timestamp::now().plus_millis(ms);
+            let body = json(&Snooze { until })?;
+            (Request::post(path.segment("snooze"), body), "put off")
+        }
+        None if args.undo => (
+            Request::new(Method::DELETE, path.segment("done")),
+            "open again",
+        ),
+        None => (Request::new(Method::POST, path.segment("done")), "done"),
+    };
+    hub.text(&request).await?;
+    println(format_args!("{what}: {id}"))
+}

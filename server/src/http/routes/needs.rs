@@ -1,0 +1,110 @@
+//! `/needs`: what the person has to do. Only a person says that it is done.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use hub_protocol::{Need, Needs, Snooze, Timestamp};
+
+use super::stored;
+use crate::core::command::Command;
+use crate::http::error::{ApiError, Code};
+use crate::http::request::caller::Caller;
+use crate::http::request::params::PathParam;
+use crate::http::request::payload::Payload;
+use crate::hub::Hub;
+use crate::hub::needs::{self, OpenNeed};
+
+/// `GET /needs`: the needs with their brief texts, the most urgent kind first, and within a kind the oldest.
+pub(super) async fn list(State(hub): State<Hub>) -> Result<Json<Needs>, ApiError> {
+    let found = hub.list(needs::open).await?;
+    let needs = complete(&hub, found).await?;
+    let needs = needs.into_iter().map(|it| Need { text: None, ..it });
+    Ok(Json(Needs {
+        needs: needs.collect(),
+    }))
+}
+
+/// `GET /needs/{id}`: a need with its whole text.
+pub(super) async fn get(
+    State(hub): State<Hub>,
+    PathParam(id): PathParam<String>,
+) -> Result<Json<Need>, ApiError> {
+    let found = find(&hub, &id).await?;
+    let need = complete(&hub, vec![found]).await?.pop();
+    Ok(Json(need.ok_or(Code::Internal)?))
+}
+
+/// `POST /needs/{id}/done`: closes a need that no answer ends.
+pub(super) async fn done(
+    State(hub): State<Hub>,
+    PathParam(id): PathParam<String>,
+    caller: Caller,
+) -> Result<StatusCode, ApiError> {
+    close(&hub, &id, caller, None).await
+}
+
+/// `DELETE /needs/{id}/done`: opens what a session needs again, as long as the session is in the same state.
+pub(super) async fn undo(
+    State(hub): State<Hub>,
+    PathParam(id): PathParam<String>,
+    caller: Caller,
+) -> Result<StatusCode, ApiError> {
+    caller.refuse_agents(&hub).await?;
+    let found = hub.read(|state, _| needs::session_of(state, &id))?;
+    let (session, of) = found.ok_or_else(|| unknown(&id))?;
+    let until = Some(Timestamp::now());
+    hub.submit(Command::CloseNeed { session, of, until })
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// `POST /needs/{id}/snooze`: closes what a session needs until a time.
+pub(super) async fn snooze(
+    State(hub): State<Hub>,
+    PathParam(id): PathParam<String>,
+    caller: Caller,
+    payload: Payload,
+) -> Result<StatusCode, ApiError> {
+    let Snooze { until } = payload.json()?;
+    if until <= Timestamp::now() {
+        return Err(ApiError::invalid("until lies in the past"));
+    }
+    close(&hub, &id, caller, Some(until)).await
+}
+
+async fn close(
+    hub: &Hub,
+    id: &str,
+    caller: Caller,
+    until: Option<Timestamp>,
+) -> Result<StatusCode, ApiError> {
+    caller.refuse_agents(hub).await?;
+    let found = find(hub, id).await?;
+    let Some(close) = found.close else {
+        let detail = "a question ends by its answer: POST /questions/{id}/answer";
+        return Err(ApiError::invalid(detail));
+    };
+    let command = close.command(until);
+    let command = command
+        .ok_or_else(|| ApiError::invalid("a message is done or not: it cannot be snoozed"))?;
+    hub.submit(command).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn find(hub: &Hub, id: &str) -> Result<OpenNeed, ApiError> {
+    let open = hub.list(needs::open).await?;
+    let found = open.into_iter().find(|it| it.need.id == id);
+    found.ok_or_else(|| unknown(id))
+}
+
+fn unknown(id: &str) -> ApiError {
+    let detail = format!("no need '{id}': it has ended, or the session has gone on since");
+    ApiError::new(Code::UnknownNeed, detail)
+}
+
+async fn complete(hub: &Hub, found: Vec<OpenNeed>) -> Result<Vec<Need>, ApiError> {
+    let log = Arc::clone(hub.log());
+    stored::blocking(move || Ok::<_, ApiError>(needs::with_texts(&log, found))).await
+}

@@ -1,0 +1,52 @@
+//! `hubctl needs` and `hubctl done`.
+
+use serde_json::json;
+
+use crate::support::Place;
+
+/// The ids and kinds of the needs.
+fn needs(place: &Place) -> Vec<(String, String)> {
+    let all = place.json("needs --json")["needs"].clone();
+    let text = |it: &serde_json::Value| it.as_str().expect("a text").to_owned();
+    let all = all.as_array().expect("a list").iter();
+    all.map(|it| (text(&it["id"]), text(&it["kind"]))).collect()
+}
+
+#[test]
+fn a_need_is_listed_until_it_is_done_and_can_be_put_off_or_opened_again() {
+    let place = Place::with_hub();
+    place.hubctl("needs").ok().warns("nobody needs you");
+    place.register("w1", &json!({}));
+    place.ctl("notify --from w1 --type waiting 'Which database?'");
+    let listed = place.ctl("needs").stdout;
+    for part in ["your turn", "w1", "Which database?"] {
+        assert!(listed.contains(part), "{part}: {listed}");
+    }
+    place.ctl("seen --up-to 1");
+    let (id, _) = needs(&place).remove(0);
+    place.ctl("done w1").prints(&format!("done: {id}"));
+    assert_eq!(needs(&place), []);
+    place.ctl(format!("done {id} --undo"));
+    assert_eq!(needs(&place).len(), 1);
+    place.ctl(format!("done {id} --for 1h"));
+    assert_eq!(needs(&place), []);
+    let none = place.hubctl("done w1").fails(1);
+    none.warns("w1 needs nothing: `hubctl needs` lists who does");
+    place
+        .hubctl("done s9 --undo")
+        .fails(1)
+        .warns("`hubctl needs` lists them");
+}
+
+#[test]
+fn a_question_is_not_done_before_it_is_answered() {
+    let place = Place::with_hub();
+    place.register("w1", &json!({}));
+    place.ctl("ask --from w1 'Which port?'");
+    let (id, kind) = needs(&place).remove(0);
+    assert_eq!(kind, "question");
+    let refused = place.hubctl("done w1").fails(1);
+    refused.warns(&format!("w1 asks: `hubctl answer {id} …`"));
+    place.ctl(format!("answer {id} 4782"));
+    assert!(!needs(&place).iter().any(|it| it.0 == id));
+}

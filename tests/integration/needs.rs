@@ -1,0 +1,168 @@
+//! `/needs`: what the person has to do, when it ends, and who may say so.
+
+use hub_harness::{Client, each};
+use hub_protocol::Timestamp;
+use serde_json::{Value, json};
+
+use crate::memory_hub;
+
+async fn needs(client: &Client) -> Value {
+    client.read("/needs").await["needs"].clone()
+}
+
+/// The kind of each need, in their order.
+async fn kinds(client: &Client) -> Value {
+    each(&needs(client).await, "kind")
+}
+
+async fn stop(client: &Client, session: &str, words: &str) {
+    let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });
+    client.hook("", session, prompt).await;
+    let stop = json!({ "hook_event_name": "Stop", "last_assistant_message": words });
+    client.hook("", session, stop).await;
+}
+
+async fn close(client: &Client, id: &Value, how: &str, body: Value) -> u16 {
+    let path = format!("/needs/{}/{how}", id.as_str().expect("an id"));
+    client.post_json(&path, body).await.status
+}
+
+#[tokio::test]
+async fn reading_ends_no_need_and_each_ends_when_it_is_met() {
+    let (hub, client) = memory_hub();
+    stop(&client, "w1", "Which database shall I use?").await;
+    let question = client.asks("w2").await;
+    let failed = json!({ "from": "w3", "session": "w3", "type": "error", "msg": "No disk" });
+    client.notify(failed).await;
+    let urgent =
+        json!({ "from": "ci", "msg": "main is red", "to": "person", "priority": "urgent" });
+    client.notify(urgent).await;
+    let all = json!(["urgent", "question", "error", "turn"]);
+    assert_eq!(kinds(&client).await, all);
+    let everything = json!({ "up_to": client.head().await, "seen": true });
+    client.post_json("/seen", everything).await.expect(200);
+    assert_eq!(kinds(&client).await, all, "after `Mark all read`");
+    client.answer(question, "yes").await.expect(201);
+    assert_eq!(kinds(&client).await, json!(["urgent", "error", "turn"]));
+    let open = needs(&client).await;
+    assert_eq!(close(&client, &open[0]["id"], "done", json!({})).await, 204);
+    assert_eq!(close(&client, &open[1]["id"], "done", json!({})).await, 204);
+    assert_eq!(kinds(&client).await, json!(["turn"]));
+    let reply = json!({ "to": "w1", "type": "message", "from": "person", "msg": "SQLite" });
+    hub.person().await.notify(reply).await;
+    assert_eq!(kinds(&client).await, json!([]), "after a reply");
+}
+
+#[tokio::test]
+async fn a_need_has_the_whole_words_and_a_brief_beginning() {
+    let (_hub, client) = memory_hub();
+    let words = format!(
+        "Done.\n\n{}\n\nShall I **push**?",
+        "A long line. ".repeat(60)
+    );
+    stop(&client, "w1", &words).await;
+    let need = needs(&client).await[0].clone();
+    assert_eq!(
+        (&need["title"], &need["complete"]),
+        (&json!("has stopped"), &json!(false))
+    );
+    let brief = need["brief"].as_str().expect("a text");
+    assert!(
+        brief.starts_with("Done.\n\nA long line.") && brief.ends_with('…'),
+        "{brief}"
+    );
+    assert_eq!(need["text"], Value::Null);
+    let path = format!("/needs/{}", need["id"].as_str().expect("an id"));
+    assert_eq!(client.read(&path).await["text"], words.trim());
+    let event = json!({ "hook_event_name": "PermissionRequest", "tool_name": "Bash",
+        "tool_input": { "command": "git push" } });
+    let mut events = client.events("?kinds=need").await;
+    let asker = client.clone();
+    let held = tokio::spawn(async move { asker.hook("", "w1", event).await });
+    let need = loop {
+        let need = events.next_of("need").await.data["needs"][0].clone();
+        if need["kind"] == "permission" {
+            break need;
+        }
+    };
+    held.abort();
+    assert_eq!(need["title"], "wants to run a command");
+    assert_eq!(
+        (&need["brief"], &need["complete"]),
+        (&json!("Bash: git push"), &json!(true))
+    );
+}
+
+#[tokio::test]
+async fn done_can_be_taken_back_and_a_snooze_ends_unless_the_session_has_gone_on() {
+    let (_hub, client) = memory_hub();
+    stop(&client, "w1", "Done").await;
+    let id = needs(&client).await[0]["id"].clone();
+    let phase = async || client.session("w1").await["phase"].clone();
+    assert_eq!(
+        (&phase().await["name"], &phase().await["need"]),
+        (&json!("your_turn"), &id)
+    );
+    assert_eq!(close(&client, &id, "done", json!({})).await, 204);
+    assert_eq!(
+        (kinds(&client).await, &phase().await["name"]),
+        (json!([]), &json!("done"))
+    );
+    let path = format!("/needs/{}/done", id.as_str().expect("an id"));
+    client.delete(&path).await.expect(204);
+    assert_eq!(needs(&client).await[0]["id"], id);
+    let soon = json!({ "until": Timestamp::now().plus_millis(300) });
+    assert_eq!(close(&client, &id, "snooze", soon).await, 204);
+    assert_eq!(kinds(&client).await, json!([]));
+    let mut events = client.events("?kinds=need").await;
+    while events.next_of("need").await.data["needs"][0]["id"] != id {}
+    let late = json!({ "until": "2020-01-01T00:00:00Z" });
+    assert_eq!(close(&client, &id, "snooze", late).await, 422);
+    stop(&client, "w1", "Again").await;
+    assert_eq!(
+        close(&client, &id, "done", json!({})).await,
+        404,
+        "another turn"
+    );
+    client.delete(&path).await.expect(404);
+    assert_eq!(kinds(&client).await, json!(["turn"]));
+}
+
+#[tokio::test]
+async fn every_change_of_the_needs_is_an_event_with_the_whole_list() {
+    let (_hub, client) = memory_hub();
+    let mut events = client.events("?kinds=need").await;
+    assert_eq!(events.next_of("need").await.data["needs"], json!([]));
+    stop(&client, "w1", "Shall I push?").await;
+    let list = events.next_of("need").await.data;
+    assert_eq!(each(&list["needs"], "brief"), json!(["Shall I push?"]));
+    let mut later = client.events("?kinds=need").await;
+    assert_eq!(later.next_of("need").await.data, list, "at first");
+    let id = &list["needs"][0]["id"];
+    assert_eq!(close(&client, id, "done", json!({})).await, 204);
+    for stream in [&mut events, &mut later] {
+        assert_eq!(stream.next_of("need").await.data["needs"], json!([]));
+    }
+    drop((events, later));
+    stop(&client, "w2", "And now?").await;
+    let mut again = client.events("?kinds=need").await;
+    while again.next_of("need").await.data["needs"][0]["brief"] != "And now?" {}
+}
+
+#[tokio::test]
+async fn a_question_ends_only_by_its_answer_and_a_message_cannot_be_put_off() {
+    let (_hub, client) = memory_hub();
+    client.asks("w1").await;
+    let urgent = json!({ "from": "ci", "msg": "red", "to": "person", "priority": "urgent" });
+    client.notify(urgent).await;
+    let open = needs(&client).await;
+    let later = json!({ "until": Timestamp::now().plus_millis(60_000) });
+    assert_eq!(
+        close(&client, &open[0]["id"], "snooze", later.clone()).await,
+        422
+    );
+    assert_eq!(close(&client, &open[1]["id"], "done", json!({})).await, 422);
+    assert_eq!(close(&client, &open[1]["id"], "snooze", later).await, 422);
+    assert_eq!(close(&client, &json!("s999"), "done", json!({})).await, 404);
+    assert_eq!(kinds(&client).await, json!(["urgent", "question"]));
+}
