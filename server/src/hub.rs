@@ -65,7 +65,7 @@ struct HubInner {
     programs: Arc<Programs>,
     due: watch::Receiver<Option<Instant>>,
     presence: watch::Sender<u64>,
-    needs: Mutex<needs::Shared>,
+    needs: Mutex<needs::SharedNeeds>,
     leases: LeaseKey,
     rules: Rules,
     rule_set: Arc<RuleSet>,
@@ -461,7 +461,7 @@ impl Hub {
         self.0.presence.subscribe()
     }
 
-    fn needs(&self) -> &Mutex<needs::Shared> {
+    fn needs(&self) -> &Mutex<needs::SharedNeeds> {
         &self.0.needs
     }
 

@@ -26,7 +26,6 @@ import { showDirection } from './tool.js';
  * @property {Session} [session]
  * @property {Question} [question]
  * @property {Need} [need] absent for a moment after a question has arrived, and for a settled one
- * @property {string} [title] of the notification that reports it
  * @property {Notification} [notification] that reports it
  */
 
@@ -154,9 +153,9 @@ function needItem(need, data) {
   const { id, kind, since, project, name, brief } = need;
   const key = `${project}/${need.session}`;
   const notification = (need.notification !== undefined && data.notification(need.notification)) || undefined;
-  const title = kind === 'error' || kind === 'urgent' ? notification?.title : undefined;
-  const whole = need.complete ? undefined : Object(notification?.data).said;
-  return { key: `need ${id}`, kind, ts: since, project, name: showDirection(name), text: whole ?? brief, title, session: data.sessions.get(key) ?? data.endedSessions.get(key), need, notification };
+  const said = Object(notification?.data).said ?? notification?.msg;
+  const text = need.complete || said === undefined ? brief : [notification?.title, said].filter(Boolean).join('\n');
+  return { key: `need ${id}`, kind, ts: since, project, name: showDirection(name), text, session: data.sessions.get(key) ?? data.endedSessions.get(key), need, notification };
 }
 
 /** The hook's words before a question; they are removed because the page shows the asker beside it. */

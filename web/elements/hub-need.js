@@ -3,9 +3,9 @@
 import './hub-compose.js';
 import './hub-location.js';
 import { h } from './dom.js';
-import { revealHidden, setProperty, setScrollable, setText, stateBadge } from './parts.js';
+import { setProperty, setScrollable, setText, stateBadge } from './parts.js';
 import { contextOf } from './hub-question.js';
-import { linked } from './rich-text.js';
+import { showMarkdown } from './rich-text.js';
 import { StoreElement } from './store-element.js';
 import { setTime, timeElement } from './time.js';
 import { locationCommands, lookCommand } from '../core/commands.js';
@@ -32,8 +32,7 @@ export class HubNeed extends StoreElement {
   #item = null;
   #head = h('header');
   #project = h('span', { class: 'project' });
-  #text = h('p', { class: 'text' });
-  #shownText = '';
+  #text = h('div', { class: 'text' });
   #time = timeElement('', () => this.store.now());
   #until = timeElement('', () => this.store.now(), 'left');
   #wait = h('p', { class: 'muted', hidden: true }, 'It may go on: ', this.#until);
@@ -61,10 +60,8 @@ export class HubNeed extends StoreElement {
     if (until !== undefined) setTime(this.#until, until);
     setProperty(this.#snoozeButton, 'hidden', item.kind === 'urgent');
     const text = capitalize(item.text);
-    if (this.#shownText === text) return;
-    this.#shownText = text;
     setScrollable(this.#text, text);
-    this.#text.replaceChildren(...(item.title ? [h('strong', {}, ...revealHidden(item.title)), '\n'] : []), ...linked(text, contextOf(this.store, item.session)));
+    showMarkdown(this.#text, text, { store: this.store, context: contextOf(this.store, item.session) });
   }
 
   /** @param {AttentionItem} item */

@@ -52,12 +52,13 @@ pub(super) async fn list(context: &Context) -> Result<String, Error> {
 }
 
 fn row(need: &Need, now: Timestamp) -> [String; 6] {
+    let brief = need.brief.split_whitespace().collect::<Vec<_>>().join(" ");
     [
         need.id.clone(),
         kind(need.kind).to_owned(),
         line(&need.name).into_owned(),
         age(need.since, now),
-        cut(&line(&need.brief), WIDTH).into_owned(),
+        cut(&line(&brief), WIDTH).into_owned(),
         format!("in {}", need.project),
     ]
 }

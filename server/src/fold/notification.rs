@@ -48,10 +48,11 @@ impl State {
         Ok(transaction.finish())
     }
 
-    /// Closes what the readers of the person's notification need: the person has replied.
-    fn close_needs_of(&mut self, seq: Seq, route: &Route) {
+    /// Closes what the stopped readers of the person's notification need: the person has replied.
+    fn close_turns_of(&mut self, seq: Seq, route: &Route) {
         for Target { inbox, .. } in &route.targets {
-            if self.sessions.get(&route.project, inbox).is_some() {
+            let session = self.sessions.get(&route.project, inbox);
+            if session.is_some_and(Session::waits_for_prompt) {
                 let close = |session: &mut Session| session.close_need(route.ts, None);
                 self.sessions.change(&route.project, inbox, seq, close);
             }
@@ -77,7 +78,7 @@ impl State {
         self.note_loss_told(route);
         if route.from == person() {
             self.seen.insert(seq);
-            self.close_needs_of(seq, route);
+            self.close_turns_of(seq, route);
         }
     }
 }

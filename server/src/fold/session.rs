@@ -174,6 +174,12 @@ impl Session {
         self.is_alive() && self.registered.as_ref().is_some_and(|it| it.hooks)
     }
 
+    /// Whether it has stopped, and not for an error.
+    pub(super) fn waits_for_prompt(&self) -> bool {
+        let works_or_failed = |it| matches!(it, SessionState::Working | SessionState::Error);
+        self.is_alive() && self.state.is_some_and(|it| !works_or_failed(it))
+    }
+
     /// When the person closed what the session needs, unless it has opened again.
     pub(super) fn closed_at(&self, now: Timestamp) -> Option<Timestamp> {
         let closed = self.closed.as_ref();

@@ -14,7 +14,7 @@ use hub_protocol::{Cursor, Epoch, Seq};
 use tokio::sync::watch;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use crate::hub::needs::{self, Followed};
+use crate::hub::needs::{self, FollowedNeeds};
 use crate::hub::{Hub, StreamPermit};
 use crate::log::fanout::{StreamProgress, Subscription};
 use crate::log::journal::JournalError;
@@ -146,7 +146,7 @@ struct EventReader {
     subscription: Subscription,
     presence: Option<watch::Receiver<u64>>,
     presence_due: bool,
-    needs: Option<Followed>,
+    needs: Option<FollowedNeeds>,
     needs_due: bool,
     first: Option<Bytes>,
     heartbeat: HeartbeatTimer,

@@ -302,10 +302,10 @@ fn brief(text: &str) -> String {
 }
 
 /// The list as one task keeps it for all streams, as long as there is one.
-pub type Shared = Weak<watch::Receiver<Arc<[Need]>>>;
+pub type SharedNeeds = Weak<watch::Receiver<Arc<[Need]>>>;
 
 /// A reader of the list.
-pub struct Followed {
+pub struct FollowedNeeds {
     /// The list, changed at first and each time that a need has changed.
     pub list: watch::Receiver<Arc<[Need]>>,
     #[allow(dead_code)] // held until the reader ends
@@ -313,7 +313,7 @@ pub struct Followed {
 }
 
 /// Follows the list.
-pub fn follow(hub: &Hub) -> Followed {
+pub fn follow(hub: &Hub) -> FollowedNeeds {
     let mut known = sync::lock(hub.needs());
     let shared = known.upgrade().unwrap_or_else(|| {
         let (sender, receiver) = watch::channel(Arc::from([]));
@@ -322,7 +322,7 @@ pub fn follow(hub: &Hub) -> Followed {
     });
     *known = Arc::downgrade(&shared);
     let list = (*shared).clone();
-    Followed { list, shared }
+    FollowedNeeds { list, shared }
 }
 
 /// Lists the needs at each change, until nobody follows them.

@@ -41,6 +41,11 @@ impl Session {
         self.state == Some(SessionState::Working)
     }
 
+    fn waits_for_prompt(&self) -> bool {
+        let failed = self.state == Some(SessionState::Error);
+        self.state.is_some() && !failed && !self.works()
+    }
+
     fn begin(&mut self, by: TurnCause) {
         let before = self.state.filter(|_| !self.works()).or(self.before);
         (self.by, self.before) = (by, before);
@@ -87,7 +92,7 @@ impl Model {
         for place in places {
             let key = (project.clone(), place.inbox.clone());
             if let Some(session) = self.sessions.get_mut(&key) {
-                session.replied = true;
+                session.replied |= session.over.is_none() && session.waits_for_prompt();
             }
         }
     }

@@ -95,6 +95,9 @@ fn a_session_that_the_person_has_answered_waits_for_nothing() {
     hub.is_in("w1", PhaseName::YourTurn);
     hub.post(said("person", Kind::Message).to("w1"));
     hub.is_in("w1", PhaseName::Done);
+    hub.post(said("w1", Kind::Error));
+    hub.post(said("person", Kind::Message).to("w1"));
+    hub.is_in("w1", PhaseName::Blocked);
 }
 
 #[test]
