@@ -71,11 +71,12 @@ test('an agent that stopped is your turn until the person says that it is done, 
   const hub = await startHub();
   await register(hub, 'w1');
   await register(hub, 'w2');
-  await stops(hub, 'w1', 'All tests pass. Shall I merge?');
+  await stops(hub, 'w1', `All tests pass. Shall I merge? ${'I changed one more file. '.repeat(40)}That is all.`);
   const page = await openDashboard(hub);
   await row(page, 'w1').getByText('All tests pass. Shall I merge?').waitFor();
+  await page.locator('hub-need').getByText('That is all.').waitFor();
   const pane = await open(page, 'w1');
-  await pane.locator('.text').getByText('Shall I merge?').waitFor();
+  await pane.locator('.text').getByText('That is all.').waitFor();
   const last = (await hub.get(`/sessions/w1${QUERY}`)).last;
   await until(async () => (await hub.get(`/notifications/${last}`)).seen, { what: 'reading marks it' });
   await page.mouse.move(5, 5);

@@ -281,6 +281,29 @@ async fn a_page_that_begins_with_the_head_of_the_log_misses_nothing() {
 }
 
 #[tokio::test]
+async fn the_first_view_has_the_whole_words_only_of_needs_and_last_notifications() {
+    let (_hub, client) = memory_hub();
+    for words in ["The first turn", "The second turn"] {
+        let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });
+        client.hook("", "w1", prompt).await;
+        let stop = json!({ "hook_event_name": "Stop", "last_assistant_message": words });
+        client.hook("", "w1", stop).await;
+    }
+    let data = client.read("/dashboard").await;
+    let rows = data["history"]["notifications"].as_array().expect("a list");
+    let said: Vec<_> = rows
+        .iter()
+        .filter_map(|it| it["data"]["said"].as_str())
+        .collect();
+    assert_eq!(said, ["The second turn"]);
+    let first = rows
+        .last()
+        .and_then(|it| it["id"].as_u64())
+        .expect("the first prompt");
+    assert_eq!(client.notification(first).await["data"]["said"], "go");
+}
+
+#[tokio::test]
 async fn at_another_address_a_browser_gets_the_hubs_address_and_a_program_a_problem() {
     let (hub, _client) = memory_hub();
     let at_wrong_port = |accept: &str| {

@@ -5,7 +5,9 @@ import './hub-go.js';
 import './hub-location.js';
 import './hub-mute.js';
 import { h, updateList } from './dom.js';
-import { closeButton, revealHidden, runOnce, setProperty, setState, setText, stateBadge } from './parts.js';
+import { closeButton, runOnce, setProperty, setState, setText, stateBadge } from './parts.js';
+import { contextOf } from './hub-question.js';
+import { showMarkdown } from './rich-text.js';
 import { StoreElement } from './store-element.js';
 import { timeElement } from './time.js';
 import { checkout, GROUPS } from '../core/board.js';
@@ -32,7 +34,7 @@ export class HubSession extends StoreElement {
   #about = h('p', { class: 'muted about' });
   #activity = h('p', { class: 'activity' });
   #lastHeading = h('h4', {}, 'Last words');
-  #last = h('p', { class: 'text' });
+  #last = h('div', { class: 'text' });
   #bar = h('progress');
   #percent = h('span');
   #progress = h('div', { class: 'progress', hidden: true }, this.#bar, this.#percent);
@@ -114,7 +116,7 @@ export class HubSession extends StoreElement {
     this.#showProgress(report);
     if (shown === this.#shown) return;
     this.#shown = shown;
-    this.#last.replaceChildren(...(report ? revealHidden(report.msg) : []));
+    if (report) showMarkdown(this.#last, Object(report.data).said || report.msg, { store: this.store, context: contextOf(this.store, session) });
     this.#actions.replaceChildren(...this.#doneButton(session.phase.need), ...(report ? this.#buttons(session, report) : []));
   }
 

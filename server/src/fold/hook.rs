@@ -187,7 +187,6 @@ impl HookContext<'_, '_> {
         }
     }
 
-    /// Adds a notification of the session.
     /// [`HookContext::post`] with the whole words that `msg` is about, for views.
     fn say(
         &mut self,
@@ -203,6 +202,7 @@ impl HookContext<'_, '_> {
         })
     }
 
+    /// Adds a notification of the session.
     fn post(
         &mut self,
         kind: Kind,
@@ -240,20 +240,20 @@ impl HookContext<'_, '_> {
         self.transaction.withdraw_stale((self.project, self.key));
         // A turn caused by the timeout of the hub's own waiter is not news, and neither is its end.
         if by != TurnCause::Timeout {
-            let words = match by {
-                TurnCause::Person | TurnCause::Agent => Some("prompt"),
-                TurnCause::Peer => Some("message from another session"),
-                TurnCause::Task | TurnCause::Wake | TurnCause::Timeout => None,
-            };
-            match words {
-                Some(head) => {
-                    let msg = texts::with_excerpt(head, text);
-                    self.say(Kind::Progress, (msg, text), |_| {})?;
+            let said = |head| (texts::with_excerpt(head, text), text);
+            match by {
+                TurnCause::Person | TurnCause::Agent => {
+                    self.say(Kind::Progress, said("prompt"), |_| {})?;
                 }
-                None if by == TurnCause::Task => {
+                TurnCause::Peer => {
+                    self.say(Kind::Progress, said("message from another session"), |_| {})?;
+                }
+                TurnCause::Task => {
                     self.post(Kind::Progress, "a background task ended".into(), |_| {})?;
                 }
-                None => self.post(Kind::Progress, "woken".into(), |_| {})?,
+                TurnCause::Wake | TurnCause::Timeout => {
+                    self.post(Kind::Progress, "woken".into(), |_| {})?;
+                }
             }
         }
         self.note(Turn::Began { by });

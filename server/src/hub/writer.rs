@@ -294,7 +294,7 @@ impl Writer {
     /// Publishes stored events, and holds the requests of the hooks that asked in them, in one step for every reader: none
     /// finds a question that waits only at its terminal, or a held request without its question.
     fn publish(&self, decided: &mut [Decided], events: &[Arc<Event>]) {
-        let mut waiters = self.waiters.write();
+        let mut locked = None;
         for Decided {
             command, verdict, ..
         } in decided
@@ -302,6 +302,7 @@ impl Writer {
             if let (Command::Hook(hook), Ok(done)) = (command, verdict)
                 && let (Some(held), Some(id)) = (&hook.held, done.ids.first())
             {
+                let waiters = locked.get_or_insert_with(|| self.waiters.write());
                 done.held = Some(waiters.hold(*id, held.until));
             }
         }

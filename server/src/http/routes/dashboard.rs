@@ -1,9 +1,13 @@
 //! `GET /dashboard`: all data that the dashboard needs for its first view, in one answer.
 
+use std::collections::HashSet;
+
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{About, HistoryPage, Need, Preferences, Questions, Sessions};
+use hub_protocol::{About, HistoryPage, Need, Preferences, Questions, Seq, Sessions};
 use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::to_raw_value;
 
 use super::about::AboutState;
 use super::questions::{self, QuestionListParams};
@@ -28,16 +32,45 @@ pub(super) async fn dashboard(
 ) -> Result<Json<Dashboard>, ApiError> {
     let about = state.about();
     let hub = || State(state.hub.clone());
+    let sessions = sessions::list(hub(), Params(SessionListParams::default()));
+    let sessions = sessions.await?.0;
+    let needs = needs::list(hub()).await?.0.needs;
+    let last = sessions.sessions.iter().filter_map(|it| it.last);
+    let shown = last.chain(needs.iter().filter_map(|it| it.notification));
+    let mut history = history::newest(&state.hub).await?;
+    leave_words_out(&mut history, &shown.collect());
     Ok(Json(Dashboard {
         hub: about,
-        sessions: sessions::list(hub(), Params(SessionListParams::default()))
-            .await?
-            .0,
+        sessions,
         questions: questions::list(hub(), Params(QuestionListParams::default()))
             .await?
             .0,
-        needs: needs::list(hub()).await?.0.needs,
-        history: history::newest(&state.hub).await?,
+        needs,
+        history,
         preferences: preferences::get(hub()).await?.0,
     }))
+}
+
+/// Leaves the whole words of agents out of the notifications that the first view shows only as a row: they would be most of it.
+fn leave_words_out(page: &mut HistoryPage, shown: &HashSet<Seq>) {
+    for json in &mut page.notifications {
+        if !json.get().contains("\"said\"") {
+            continue;
+        }
+        let Ok(mut notification) = serde_json::from_str::<Value>(json.get()) else {
+            continue;
+        };
+        let is_shown = notification["id"]
+            .as_u64()
+            .is_some_and(|it| shown.contains(&it));
+        let data = notification.get_mut("data").and_then(Value::as_object_mut);
+        let words = data
+            .filter(|_| !is_shown)
+            .and_then(|it| it.shift_remove("said"));
+        if words.is_some()
+            && let Ok(shorter) = to_raw_value(&notification)
+        {
+            *json = shorter;
+        }
+    }
 }
