@@ -4,7 +4,7 @@
  *
  * @typedef {object} Target what a notification is about
  * @property {number|null} id of the hub's notification
- * @property {Record<string, string>} answers by action
+ * @property {Record<string, {label: string, answer: object}>} answers by action
  */
 
 /** The time in which a page must take an answer, in ms. */
@@ -38,7 +38,7 @@ worker.addEventListener('message', (/** @type {any} */ event) => {
  */
 async function click({ id = null, answers = {} }, action) {
   const answer = answers[action];
-  if (answer !== undefined && (await isTaken(await allPages(), { kind: 'answer', id, answer }))) return;
+  if (answer !== undefined && (await isTaken(await allPages(), { kind: 'answer', id, ...answer }))) return;
   // Read again: a page that was being left took nothing.
   const [page] = await allPages();
   if (!page) return worker.clients.openWindow(id === null ? '/' : `/?id=${id}`);

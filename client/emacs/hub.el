@@ -301,10 +301,12 @@ ANSWER is a text, or a list with one for each question of a dialog."
       (revert-buffer))
     (message "Answered %s" id)))
 
-(defun hub--read (text options)
-  "Read an answer to the question TEXT; OPTIONS are offered for completion."
-  (let ((prompt (format "%s " (hub--visible text))))
-    (if options (completing-read prompt options) (read-string prompt))))
+(defun hub--read (question control)
+  "Read an answer for one CONTROL of QUESTION; its options are offered for completion."
+  (let-alist control
+    (let ((prompt (format "%s " (hub--visible (or .question (alist-get 'text question)))))
+          (labels (mapcar (lambda (it) (alist-get 'label it)) .options)))
+      (if labels (completing-read prompt labels) (read-string prompt)))))
 
 (defun hub-answer (question answer)
   "Answer QUESTION with ANSWER: a text, or a list of texts.
@@ -313,11 +315,9 @@ offered for completion.  A dialog with several questions asks for the
 answer to each."
   (interactive
    (let* ((question (hub--question))
-          (parts (alist-get 'parts question)))
-     (list question
-           (if parts
-               (mapcar (lambda (part) (let-alist part (hub--read .question .options))) parts)
-             (let-alist question (hub--read .msg .options))))))
+          (answers (mapcar (lambda (control) (hub--read question control))
+                           (alist-get 'controls question))))
+     (list question (if (cdr answers) answers (car answers)))))
   (when (seq-some #'string-blank-p (ensure-list answer))
     (user-error "The answer is empty"))
   (hub--answer question answer))
@@ -326,8 +326,7 @@ answer to each."
   "Return the question of this line, which must ask for a decision."
   (let ((question (hub--question)))
     (let-alist question
-      (unless (or (equal .type "approval")
-                  (member .data.dialog.tool_name '("ExitPlanMode" "EnterPlanMode")))
+      (unless (equal (alist-get 'type (car .controls)) "verdict")
         (user-error "This question needs an answer: press RET")))
     question))
 

@@ -6,6 +6,7 @@
 //! [`Quiet::apply`] reads the time zone database.
 
 mod agent;
+mod control;
 mod count;
 mod cursor;
 mod evidence;
@@ -38,6 +39,10 @@ mod wait;
 mod why;
 
 pub use agent::{Agent, UnknownAgent};
+pub use control::{
+    Answer, AnswerPost, Choice, Chosen, Control, Decision, Edit, Field, FieldChoice, FieldKind,
+    FileChange, Offer, RequestPart, ToolRequest,
+};
 pub use count::Counted;
 pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
 pub use evidence::Evidence;
@@ -53,7 +58,7 @@ pub use hub::{
 pub use inbox::{Dropped, Holder, InboxInfo, InboxTouched, Inboxes};
 pub use kind::{Kind, SessionState, UnknownKind};
 pub use name::{InboxName, InvalidName, ProjectName, is_unprintable, looks_reserved};
-pub use need::{Need, NeedKind, Needs, Snooze};
+pub use need::{Need, NeedKind, Needs, Quick, Snooze};
 pub use notification::{MAX_ITEM_BYTES, Notification, Post, Published, PublishedBatch};
 pub use own_words::{OwnWords, Quoted, Said};
 pub use phase::{Phase, PhaseName, ToolCall};
@@ -64,8 +69,7 @@ pub use priority::{Priority, UnknownPriority};
 pub use problem::Problem;
 pub use process::Process;
 pub use question::{
-    AnswerDelivery, AnswerPost, AnswerText, ByPost, Place, Question, QuestionPart, QuestionState,
-    Questions, Verdict, verdict,
+    AnswerDelivery, ByPost, Place, Question, QuestionState, Questions, Verdict, verdict,
 };
 pub use rule::{RuleInfo, RuleList, RuleMatch};
 pub use session::{

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{InboxName, Priority, ProjectName, Seq, Timestamp};
+use crate::{Alert, AnswerPost, InboxName, Priority, ProjectName, Seq, Timestamp};
 
 /// What a need is about, the most urgent first.
 #[derive(
@@ -34,22 +34,33 @@ pub enum NeedKind {
 }
 
 impl NeedKind {
-    /// Whether it counts in the number of needs that every view shows: the others end by themselves.
-    pub fn counts(self) -> bool {
-        !matches!(self, Self::Limit | Self::Silent)
-    }
-
-    /// Whether the person ends it by saying so. A question ends by its answer.
-    pub fn is_closable(self) -> bool {
-        !matches!(
+    /// Whether an answer ends it.
+    pub fn asks(self) -> bool {
+        matches!(
             self,
             Self::Permission | Self::Question | Self::Plan | Self::Form
         )
     }
+
+    /// Its name for people: `your turn`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Urgent => "urgent",
+            Self::Permission => "permission",
+            Self::Question => "question",
+            Self::Plan => "plan",
+            Self::Form => "form",
+            Self::Died => "died",
+            Self::Error => "error",
+            Self::Turn => "your turn",
+            Self::Limit => "limit",
+            Self::Silent => "silent",
+        }
+    }
 }
 
 /// Something that the person has to do. It ends when it is done, not when it is read.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Need {
     /// What names it for as long as it exists.
     pub id: String,
@@ -73,22 +84,46 @@ pub struct Need {
     /// The priority of that notification.
     #[serde(default)]
     pub priority: Priority,
-    /// The rule that keeps it from calling the person.
+    /// The state of the preferences by which it calls the person; absent if it does so whatever they have chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub muted_by: Option<String>,
+    pub alert: Option<Alert>,
+    /// Why it must not call the person now: a mute, quiet hours or a rule; absent if it may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silenced: Option<String>,
+    /// Whether it is one of the number of needs that every view shows: others end by themselves.
+    #[serde(default)]
+    pub counts: bool,
+    /// Whether the person ends it by *Done*, or puts it off. Others end by their answer.
+    #[serde(default)]
+    pub closable: bool,
     /// What it wants, after the name: `wants to run a command`.
     pub title: String,
     /// The beginning of its text, at most 240 characters.
     pub brief: String,
     /// Whether `brief` is the whole of what an answer allows or settles.
     pub complete: bool,
+    /// The record that its words are from. An answer that names another one is refused.
+    #[serde(default)]
+    pub revision: Seq,
+    /// The answers that may be given from `brief` alone, as buttons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quick: Vec<Quick>,
     /// The whole text, as the agent wrote it. Only in `GET /needs/{id}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
 
+/// An answer as a button.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Quick {
+    /// The text of the button.
+    pub label: String,
+    /// The body for `POST /needs/{id}/answer`.
+    pub answer: AnswerPost,
+}
+
 /// The answer to `GET /needs`, and the data of the event `need`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Needs {
     /// What the person has to do, the most urgent kind first, and within a kind the oldest.
     pub needs: Vec<Need>,

@@ -1,11 +1,9 @@
 //! Questions: notifications that need an answer.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{InboxName, Kind, ProjectName, Seq, Timestamp};
+use crate::{Control, InboxName, Kind, ProjectName, Seq, Timestamp, ToolRequest};
 
 /// The state of a question. The last four are final.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -94,7 +92,7 @@ pub struct Question {
     /// The answer's text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
-    /// The answers to its `parts`, in their order.
+    /// The answers to the questions of its dialog, in their order, if it has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<String>>,
     /// The question's text.
@@ -109,9 +107,12 @@ pub struct Question {
     /// The answers that it offers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<String>>,
-    /// The questions of a dialog that has several: an answer has a text for each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<QuestionPart>,
+    /// The controls that answer it: one, or a `choice` for each question of its dialog.
+    #[serde(default)]
+    pub controls: Vec<Control>,
+    /// The request that an approval is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<ToolRequest>,
     /// Any JSON value that the asker added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
@@ -127,17 +128,6 @@ pub struct Question {
     /// The place where the asker runs, as far as the hub knows it; absent if an answer by the hub reaches the asker.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-}
-
-/// One question of a dialog that has several.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QuestionPart {
-    /// Its text.
-    pub question: String,
-    /// The answers that it offers.
-    pub options: Vec<String>,
-    /// Whether several of them may be chosen.
-    pub many: bool,
 }
 
 /// The answer to `GET /questions`.
@@ -162,94 +152,6 @@ pub struct Place {
     /// The tmux pane of the session, such as `%7`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane: Option<String>,
-}
-
-/// The words of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AnswerText {
-    /// One text.
-    Whole(String),
-    /// A text for each question of a dialog that has several, in their order; an empty one leaves its question without
-    /// an answer.
-    Each(Vec<String>),
-}
-
-impl fmt::Display for AnswerText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = match self {
-            Self::Whole(text) => return f.write_str(text),
-            Self::Each(all) => all,
-        };
-        for (number, text) in (1..).zip(all) {
-            let gap = if number == 1 { "" } else { " " };
-            let text = match text.trim() {
-                "" => "(no answer)",
-                text => text,
-            };
-            write!(f, "{gap}{number}. {text}")?;
-        }
-        Ok(())
-    }
-}
-
-impl<T: Into<String>> From<T> for AnswerText {
-    fn from(text: T) -> Self {
-        Self::Whole(text.into())
-    }
-}
-
-/// An answer, `POST /questions/{id}/answer`: with `answer` or with `answers`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AnswerPost {
-    /// The text, or one of the options. For a permission `allow`, `allow always` or `deny`, for a plan `approve`,
-    /// `approve: accept edits` or `reject`; a reason may follow `deny` or `reject` after a colon. For a form
-    /// `accept: {JSON}`, `decline` or `cancel`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<String>,
-    /// A text for each question of a dialog that has several, in their order.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answers: Option<Vec<String>>,
-    /// The agent session that answers; absent for a person.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<InboxName>,
-    /// The name of the one who answers, if it is not a session; `person` when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<InboxName>,
-    /// Whether the person typed it in a dialog of the client that runs the caller.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub dialog: bool,
-    /// Any JSON value that the client adds.
-    #[serde(
-        default,
-        deserialize_with = "crate::null::value",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub data: Option<Value>,
-}
-
-impl AnswerPost {
-    /// An answer with these words, of a person.
-    pub fn new(text: AnswerText) -> Self {
-        let (answer, answers) = match text {
-            AnswerText::Whole(text) => (Some(text), None),
-            AnswerText::Each(all) => (None, Some(all)),
-        };
-        Self {
-            answer,
-            answers,
-            ..Self::default()
-        }
-    }
-
-    /// Its words; `None` if it has neither `answer` nor `answers`, both, or an empty list.
-    pub fn text(&self) -> Option<AnswerText> {
-        match (&self.answer, &self.answers) {
-            (Some(text), None) => Some(AnswerText::Whole(text.clone())),
-            (None, Some(all)) if !all.is_empty() => Some(AnswerText::Each(all.clone())),
-            _ => None,
-        }
-    }
 }
 
 /// The decision on a permission or a plan.

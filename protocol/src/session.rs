@@ -128,7 +128,7 @@ pub struct ShownPane {
 }
 
 /// The answer to `GET /sessions`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sessions<T = Session> {
     /// The sessions of a project, or of all projects.
     pub sessions: Vec<T>,

@@ -4,13 +4,13 @@
 
 use std::io;
 use std::sync::mpsc::{SyncSender, TrySendError};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use hub_protocol::process::uptime_micros;
-use hub_protocol::{Process, Seq};
+use hub_protocol::{Need, Process, Seq, Sessions};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,7 @@ use crate::core::rejected::Rejected;
 use crate::core::rule::RuleSet;
 use crate::core::wake_files::WakeFiles;
 use crate::fold::State;
+use crate::hub::follow::{Followed, Slot};
 use crate::hub::metrics::Metrics;
 use crate::hub::writer::{Ask, Done, Reload, Writer};
 use crate::log::Log;
@@ -35,11 +36,14 @@ use crate::waiters::{
 pub mod clock;
 pub mod draft;
 pub mod dry_run;
+pub mod follow;
 pub mod metrics;
 pub mod needs;
 mod permit;
+pub mod phase;
 mod programs;
 pub mod refused;
+pub mod sessions;
 pub mod stats;
 pub mod stored;
 pub mod wake_text;
@@ -65,7 +69,8 @@ struct HubInner {
     programs: Arc<Programs>,
     due: watch::Receiver<Option<Instant>>,
     presence: watch::Sender<u64>,
-    needs: Mutex<needs::SharedNeeds>,
+    needs: Slot<Vec<Need>>,
+    sessions: Slot<Sessions>,
     leases: LeaseKey,
     rules: Rules,
     rule_set: Arc<RuleSet>,
@@ -157,7 +162,8 @@ impl Hub {
             waiters: waiters.clone(),
             programs: Arc::default(),
             presence,
-            needs: Mutex::default(),
+            needs: Slot::default(),
+            sessions: Slot::default(),
             leases: parts.leases,
             rules: parts.rules,
             rule_set: Arc::clone(&parts.rule_set),
@@ -461,8 +467,14 @@ impl Hub {
         self.0.presence.subscribe()
     }
 
-    fn needs(&self) -> &Mutex<needs::SharedNeeds> {
-        &self.0.needs
+    /// Follows what the person has to do.
+    pub fn follow_needs(&self) -> Followed<Vec<Need>> {
+        follow::follow::<needs::NeedList>(self, &self.0.needs)
+    }
+
+    /// Follows the sessions that have not ended.
+    pub fn follow_sessions(&self) -> Followed<Sessions> {
+        follow::follow::<sessions::SessionList>(self, &self.0.sessions)
     }
 
     /// Notifies the watchers of presence of a change that the waiters do not have: of another hub, or of a page.

@@ -199,9 +199,9 @@ fn a_dialog_of_claude_code_closes_when_the_question_is_answered_elsewhere() {
 fn a_command_of_the_model_cannot_answer_as_a_dialog() {
     let hub = InstalledHub::new();
     let socket = hub.server.socket().display().to_string();
-    let body = "'{\"answer\":\"forged\",\"dialog\":true}'";
+    let body = "'{\"reply\":\"forged\",\"dialog\":true}'";
     let id = ask(&hub, "Which fruit is ripe?");
-    let url = format!("http://localhost/questions/{id}/answer");
+    let url = format!("http://localhost/needs/{id}/answer");
     let command = format!(
         "curl --silent --unix-socket {socket} -H 'content-type: application/json' --data {body} {url} | cat"
     );

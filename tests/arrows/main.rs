@@ -8,12 +8,11 @@ mod source;
 use map::Map;
 use source::{Import, imports, rust_types};
 
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 5] = [
     "protocol",
     "server",
     "client",
     "client/desktop",
-    "client/needs",
     "client/top",
 ];
 

@@ -6,11 +6,10 @@ use std::fs;
 use super::{Arrows, top};
 
 /// The folders whose entries are modules, each of which needs a row.
-pub(crate) const FOLDERS: [&str; 6] = [
+pub(crate) const FOLDERS: [&str; 5] = [
     "server/src",
     "client/src",
     "client/desktop/src",
-    "client/needs/src",
     "client/top/src",
     "web",
 ];

@@ -58,13 +58,13 @@ async fn an_active_hub_that_lost_nats_says_so_and_neither_refuses_nor_decides() 
         let read = client.get(path).send().await.expect(200);
         assert_eq!(read.headers["hub-stale"], "1", "{path}");
     }
-    let answer = json!({ "answer": "yes" });
+    let answer = json!({ "reply": "yes" });
     for request in [
         client.get(&format!("/notifications/{new}")),
         client.get(&format!("/notifications/{new}/trace")),
         client.delete(&format!("/notifications/{new}")),
         client
-            .post(&format!("/questions/{question}/answer"))
+            .post(&format!("/needs/{question}/answer"))
             .json(&answer),
     ] {
         let refused = request.send().await.expect(503);

@@ -14,11 +14,19 @@ RULES = {
         # A whole number that is written as a float of 16 digits may be read as its neighbour, which has a fraction.
         "invalid type: floating point `[0-9]{16}",
     ],
-    "answerQuestion": [
-        "give answer, or answers with a text for each question of a dialog$",
-        "this is a single question: give one answer$",
+    "answerNeed": [
+        "give exactly one of choices, verdict",
+        "this (question |plan |form )?takes ",
+        "this plan can be allowed or denied$",
+        "a permission is allowed",
+        "only a denial has a reason$",
         "the dialog has [0-9]+ questions",
         "every answer is empty$",
+        "the answer is empty$",
+        "one answer, please",
+        "'[^']*' is not offered",
+        "the revision of a question is its number",
+        "no question: ",
     ],
     "directory": [
         r"cwd must be an absolute path, such as \$PWD$",

@@ -115,12 +115,13 @@ fn a_dialog_with_several_questions_takes_an_answer_for_each() {
         { "question": "Which file?", "options": [{ "label": "both; rename" }, { "label": "theirs" }] },
         { "question": "Push?", "options": [{ "label": "yes" }, { "label": "no" }] },
     ]);
-    let data = serde_json::json!({ "via": "hook", "dialog": { "tool_input": { "questions": questions } } });
     let asked = || {
-        let ask = place.by("w1", "notify --type question --json");
-        let data = data.to_string();
-        let done = ask.args(&["--data", &data, "two questions"]).ok();
-        json(&done.stdout)["id"].to_string()
+        let event = serde_json::json!({ "session_id": "w1", "hook_event_name": "PermissionRequest",
+            "tool_name": "AskUserQuestion", "tool_input": { "questions": questions } });
+        let curl = "curl -sf --unix-socket ../state/hub.sock --data-binary @- http://localhost/hooks/claude";
+        let hook = place.sh(curl).stdin(event.to_string()).spawn();
+        until("it is held", || open(&place).deliverable);
+        (open(&place).id.to_string(), hook)
     };
     let answers = |id: &str| {
         let all = place.json("questions --all --json")["questions"].take();
@@ -129,7 +130,7 @@ fn a_dialog_with_several_questions_takes_an_answer_for_each() {
             .expect("it")["answers"]
             .clone()
     };
-    let id = asked();
+    let (id, hook) = asked();
     let listed = place.ctl("questions");
     listed.prints(
         "1. \"Which file?\"  [1] \"both; rename\"  [2] theirs  2. \"Push?\"  [1] yes  [2] no",
@@ -140,13 +141,21 @@ fn a_dialog_with_several_questions_takes_an_answer_for_each() {
         (64, "--option 1"),
         (64, "--option 1 --option 3"),
     ] {
-        place.hubctl(format!("answer {id} {unclear}")).fails(code);
+        place
+            .by("lead", format!("answer {id} {unclear}"))
+            .fails(code);
     }
-    place.ctl(format!("answer {id} --option 1 --option no"));
+    place
+        .by("lead", format!("answer {id} --option 1 --option no"))
+        .ok();
     assert_eq!(answers(&id), serde_json::json!(["both; rename", "no"]));
-    let id = asked();
-    place.ctl(format!("answer {id} --each 'a; b' --each '-c'"));
+    hook.end().exits(0);
+    let (id, hook) = asked();
+    place
+        .by("lead", format!("answer {id} --each 'a; b' --each '-c'"))
+        .ok();
     assert_eq!(answers(&id), serde_json::json!(["a; b", "-c"]));
+    hook.end().exits(0);
 }
 
 #[test]

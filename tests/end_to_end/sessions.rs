@@ -294,12 +294,12 @@ fn an_agents_process_cannot_approve_under_any_name() {
     let id = place.ctl("ask --approval --from w1 'May I?'").word();
     let answer = format!("answer {id} allow");
     let curl = "curl -sf --unix-socket ../state/hub.sock";
-    let url = format!("http://localhost/questions/{id}/answer");
+    let url = format!("http://localhost/needs/{id}/answer");
     for call in [
         place.hubctl(&answer),
         place.by("someone", &answer),
         place.hubctl(format!("--url {} {answer}", place.url())),
-        place.sh(&format!("{curl} -d '{{\"answer\":\"allow\"}}' {url}")),
+        place.sh(&format!("{curl} -d '{{\"verdict\":\"allow\"}}' {url}")),
     ] {
         let done = call.run();
         assert_ne!(done.code, Some(0), "{done:?}");

@@ -142,18 +142,21 @@ async fn who_speaks(client: &Client, table: &mut Table) {
     let approval = json!({ "from": "put", "type": "approval", "msg": "rm -rf build" });
     let id = client.notify(approval).await;
     for (field, body) in [
-        ("by", json!({ "answer": "allow", "by": "person" })),
-        ("session", json!({ "answer": "allow", "session": "person" })),
-        ("dialog", json!({ "answer": "allow", "dialog": true })),
+        ("by", json!({ "verdict": "allow", "by": "person" })),
+        (
+            "session",
+            json!({ "verdict": "allow", "session": "person" }),
+        ),
+        ("dialog", json!({ "verdict": "allow", "dialog": true })),
         (
             "data",
-            json!({ "answer": "allow", "data": { "caller": "Person", "dashboard": true } }),
+            json!({ "verdict": "allow", "data": { "caller": "Person", "dashboard": true } }),
         ),
     ] {
-        let code = refusal(client, &format!("/questions/{id}/answer"), body).await;
+        let code = refusal(client, &format!("/needs/{id}/answer"), body).await;
         let open = client.question(id).await["state"] == "open";
         table.row(
-            (field, "POST /questions/{id}/answer"),
+            (field, "POST /needs/{id}/answer"),
             "who answers",
             open && !code.is_empty(),
         );

@@ -143,8 +143,15 @@ async fn ask_and_answer(client: &Client) {
     events.next_of("question").await;
     client.answer(id, "a").await.expect(201);
     events.next_of("question").await;
-    let each = format!("/questions/{}/answer", client.asks("s2").await);
-    call(client, "POST", &each, json!({ "answers": ["a"] }), 201).await;
+    let each = format!("/needs/{}/answer", client.asks("s2").await);
+    call(
+        client,
+        "POST",
+        &each,
+        json!({ "choices": [{ "text": "a" }] }),
+        201,
+    )
+    .await;
     events.next_of("question").await;
     let withdraw = format!("/questions/{}/withdraw", client.asks("s2").await);
     call(client, "POST", &withdraw, json!({ "by": "s2" }), 200).await;

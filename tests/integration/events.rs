@@ -324,3 +324,41 @@ async fn no_text_can_inject_a_line_into_a_stream() {
     }
     panic!("the stream does not end");
 }
+
+#[tokio::test]
+async fn the_sessions_come_whole_at_first_and_then_as_they_change() {
+    let (_hub, client) = memory_hub();
+    client.register("w1", json!({})).await;
+    client.register("w2", json!({})).await;
+    let mut events = client.events("?kinds=sessions").await;
+    let first = events.next_of("sessions").await.data;
+    assert_eq!(first["whole"], true);
+    assert_eq!(each(&first["sessions"], "id"), json!(["w1", "w2"]));
+    assert_eq!(
+        first["sessions"],
+        client.read("/sessions").await["sessions"]
+    );
+    client.register("w2", json!({ "title": "Cart" })).await;
+    let changed = events.next_of("sessions").await.data;
+    assert_eq!(each(&changed["sessions"], "title"), json!(["Cart"]));
+    client.end_session("w1").await;
+    let gone = json!([{ "project": "default", "id": "w1" }]);
+    let ended = events.next_of("sessions").await.data;
+    assert_fields(
+        &ended,
+        json!({ "whole": false, "sessions": [], "gone": gone, "ended": 1 }),
+    );
+    let mut later = client.events("?kinds=sessions").await;
+    assert_eq!(
+        each(&later.next_of("sessions").await.data["sessions"], "id"),
+        json!(["w2"])
+    );
+    let tool = json!({ "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": { "command": "make" } });
+    client.hook("", "w2", tool).await;
+    loop {
+        let list = events.next_of("sessions").await.data["sessions"].take();
+        if list[0]["phase"]["tool"]["on"] == "make" {
+            break;
+        }
+    }
+}

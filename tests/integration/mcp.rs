@@ -244,11 +244,8 @@ async fn ask_can_wait_for_the_answer() {
         while client.get("/questions/1").send().await.status != 200 {
             tokio::task::yield_now().await;
         }
-        let body = json!({ "answer": "yes", "session": "boss" });
-        client
-            .post_json("/questions/1/answer", body)
-            .await
-            .expect(201);
+        let body = json!({ "reply": "yes", "session": "boss" });
+        client.post_json("/needs/1/answer", body).await.expect(201);
     };
     let (told, ()) = tokio::join!(ask, answer);
     assert_eq!(notifications(&told)[0]["msg"], "yes", "{told:?}");

@@ -166,3 +166,118 @@ async fn a_question_ends_only_by_its_answer_and_a_message_cannot_be_put_off() {
     assert_eq!(close(&client, &json!("s999"), "done", json!({})).await, 404);
     assert_eq!(kinds(&client).await, json!(["urgent", "question"]));
 }
+
+/// The request of a session that is held for the person's answer.
+async fn held(
+    client: &Client,
+    session: &'static str,
+    event: Value,
+) -> (Value, tokio::task::JoinHandle<Value>) {
+    let mut events = client.events("?kinds=need").await;
+    let asker = client.clone();
+    let held = tokio::spawn(async move { asker.hook("", session, event).await });
+    loop {
+        let list = events.next_of("need").await.data["needs"].take();
+        let mut all = list.as_array().expect("a list").iter();
+        if let Some(it) = all.find(|it| it["session"] == session && it["quick"].is_array()) {
+            return (it.clone(), held);
+        }
+    }
+}
+
+fn bash(command: &str) -> Value {
+    json!({ "hook_event_name": "PermissionRequest", "tool_name": "Bash", "tool_input": { "command": command } })
+}
+
+#[tokio::test]
+async fn a_permission_is_answered_by_the_button_that_the_hub_offers() {
+    let (hub, client) = memory_hub();
+    let (need, held) = held(&client, "w1", bash("git push --force")).await;
+    assert_eq!(each(&need["quick"], "label"), json!(["Approve", "Deny"]));
+    let path = format!("/needs/{}/answer", need["id"].as_str().expect("an id"));
+    let mut answer = need["quick"][1]["answer"].clone();
+    answer["revision"] = json!(need["revision"].as_u64().expect("a number") + 1);
+    let person = hub.person().await;
+    person.post_json(&path, &answer).await.expect(422);
+    answer["revision"] = need["revision"].clone();
+    person.post_json(&path, &answer).await.expect(201);
+    let told = held.await.expect("a reply");
+    assert_eq!(told["hookSpecificOutput"]["decision"]["behavior"], "deny");
+    let id = need["notification"].as_u64().expect("a number");
+    assert_eq!(
+        client.question(id).await["request"]["risks"],
+        json!(["force-push"])
+    );
+}
+
+#[tokio::test]
+async fn a_permission_whose_text_is_not_whole_has_no_button() {
+    let (_hub, client) = memory_hub();
+    for command in [
+        "x".repeat(300),
+        "a\n\n\n\nb".into(),
+        "rm \u{202e}txt.a".into(),
+    ] {
+        let asker = client.clone();
+        let held = tokio::spawn(async move { asker.hook("", "w1", bash(&command)).await });
+        let mut events = client.events("?kinds=need").await;
+        let need = loop {
+            let need = events.next_of("need").await.data["needs"][0].clone();
+            let id = need["notification"].as_u64();
+            let Some(id) = id else { continue };
+            if client.question(id).await["held_until"].is_string() {
+                break need;
+            }
+        };
+        assert_eq!(
+            (&need["complete"], &need["quick"]),
+            (&json!(false), &Value::Null),
+            "{need}"
+        );
+        held.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_muted_session_calls_nobody_and_only_its_questions_count() {
+    let (hub, client) = memory_hub();
+    stop(&client, "w1", "Done").await;
+    client.asks("w2").await;
+    let failed = json!({ "from": "w3", "session": "w3", "type": "error", "msg": "No disk", "priority": "urgent" });
+    client.notify(failed).await;
+    let mutes = ["w1", "w2", "w3"].map(|it| json!({ "project": "default", "session": it }));
+    let person = hub.person().await;
+    let preferences = json!({ "mutes": mutes });
+    person
+        .put_json("/preferences", preferences)
+        .await
+        .expect(200);
+    let all = needs(&client).await;
+    assert_eq!(each(&all, "kind"), json!(["question", "error", "turn"]));
+    assert_eq!(each(&all, "counts"), json!([true, true, false]));
+    let silenced = json!(["muted", null, "muted"]);
+    assert_eq!(
+        each(&all, "silenced"),
+        silenced,
+        "what is urgent always calls"
+    );
+}
+
+#[tokio::test]
+async fn nobody_but_a_hook_speaks_as_one() {
+    let (_hub, client) = memory_hub();
+    let words = json!({ "msg": "x", "from": "w1", "data": { "via": "hook", "said": "y" } });
+    let refused = client.post_json("/notify", words).await.expect(422);
+    assert_eq!(refused.code(), "invalid");
+    let urgent = json!({ "msg": "seen", "from": "w1", "to": "person", "priority": "urgent", "data": { "said": "not seen" } });
+    client.notify(urgent).await;
+    assert_eq!(needs(&client).await[0]["brief"], "seen");
+    let dialog =
+        json!({ "dialog": { "tool_name": "ExitPlanMode", "tool_input": { "plan": "z" } } });
+    let question = json!({ "msg": "?", "from": "w1", "type": "question", "data": dialog });
+    let id = client.notify(question).await;
+    assert_eq!(
+        client.question(id).await["controls"],
+        json!([{ "type": "reply" }])
+    );
+}

@@ -194,22 +194,26 @@ async fn each_question_of_a_dialog_gets_the_answer_that_was_chosen_for_it() {
     ]);
     let event = json!({ "hook_event_name": "PermissionRequest", "tool_name": "AskUserQuestion", "tool_input": { "questions": asked } });
     let (ask, question) = asks(&client, "", event).await;
-    let part = |at: usize, options: [&str; 2]| json!({ "question": asked[at]["question"], "options": options, "many": false });
-    let parts = [
-        part(0, ["Keep both; rename mine", "Theirs"]),
-        part(1, ["Yes", "No"]),
-    ];
-    assert_eq!(question["parts"], json!(parts));
+    let control = |at: usize| {
+        let one = &asked[at];
+        json!({ "type": "choice", "question": one["question"], "header": "", "many": false, "options": one["options"] })
+    };
+    assert_eq!(question["controls"], json!([control(0), control(1)]));
     let id = question["id"].as_u64().expect("an id");
     let person = hub.person().await;
-    let path = format!("/questions/{id}/answer");
+    let path = format!("/needs/{id}/answer");
     for unclear in [
-        json!({ "answer": "Keep both; rename mine; No" }),
-        json!({ "answer": "Theirs; No" }),
-        json!({ "answers": ["Theirs"] }),
-        json!({ "answers": ["Theirs", "No", "x"] }),
-        json!({ "answers": ["", " "] }),
-        json!({ "answer": "x", "answers": ["Theirs", "No"] }),
+        json!({ "reply": "Keep both; rename mine; No" }),
+        json!({ "reply": "Theirs; No" }),
+        json!({ "choices": [{ "text": "Theirs" }] }),
+        json!({ "choices": [{ "text": "Theirs" }, { "text": "No" }, { "text": "x" }] }),
+        json!({ "choices": [{ "text": "" }, { "text": " " }] }),
+        json!({ "choices": [{ "labels": ["Mine"] }, { "labels": ["No"] }] }),
+        json!({ "choices": [{ "labels": ["Theirs"] }, { "labels": ["Yes", "No"] }] }),
+        json!({ "reply": "x", "choices": [{ "labels": ["Theirs"] }, { "labels": ["No"] }] }),
+        json!({ "verdict": "allow" }),
+        json!({ "reply": "x", "reason": "y" }),
+        json!({ "choices": [{ "labels": ["Theirs"] }, { "labels": ["No"] }], "revision": id + 1 }),
         json!({}),
     ] {
         let refused = person.post_json(&path, &unclear).await.expect(422).json();
@@ -218,11 +222,12 @@ async fn each_question_of_a_dialog_gets_the_answer_that_was_chosen_for_it() {
     let reply = json!({ "msg": "Theirs; No", "type": "answer", "from": "person", "reply_to": id });
     let refused = person.post_json("/notify", &reply).await.expect(422).json();
     let says = refused["detail"].as_str().expect("a detail");
-    assert!(says.contains("hubctl answer ID with --each"), "{says}");
+    assert!(says.contains("--each"), "{says}");
     assert_eq!(client.question(id).await["state"], "open");
     let answers = json!(["Keep both; rename mine", "No"]);
+    let choices = json!([{ "labels": [answers[0]] }, { "labels": [answers[1]] }]);
     let answered = person
-        .post_json(&path, &json!({ "answers": answers }))
+        .post_json(&path, &json!({ "choices": choices, "revision": id }))
         .await;
     let answered = answered.expect(201).json();
     let said = "1. Keep both; rename mine 2. No";
@@ -526,7 +531,7 @@ async fn a_held_permission_accepts_only_a_decision() {
     for vague in ["ok", "do what you think is best", "allowed"] {
         let refused = person.answer(id, vague).await.expect(422).json();
         let detail = refused["detail"].as_str().expect("a detail");
-        assert!(detail.contains("or deny: why"), "{detail}");
+        assert!(detail.contains("or deny with a `reason`"), "{detail}");
     }
     assert_eq!(open(&client).await["state"], "open");
     person.answer(id, "Deny: not today").await.expect(201);

@@ -110,10 +110,8 @@ async fn a_question_is_answered_once_and_the_asker_gets_the_answer() {
     let path = format!("/questions/{id}/claim");
     let claim = client.post_json(&path, json!({ "by": "me" })).await;
     assert_eq!(claim.expect(200).json()["state"], "claimed");
-    let own = json!({ "answer": "1", "session": "worker" });
-    let own = client
-        .post_json(&format!("/questions/{id}/answer"), own)
-        .await;
+    let own = json!({ "reply": "1", "session": "worker" });
+    let own = client.post_json(&format!("/needs/{id}/answer"), own).await;
     assert_eq!(own.expect(403).code(), "not_yours");
     let answered = client.answer(id, "2").await.expect(201).json();
     assert_fields(&answered, json!({ "state": "answered", "answer": "2" }));
@@ -144,12 +142,12 @@ async fn a_caller_that_waits_for_an_answer_gets_it_at_once() {
 async fn only_a_person_gives_an_approval_and_a_claimed_name_does_not_count() {
     let (hub, client) = memory_hub();
     let id = state(&client, "worker", "approval").await;
-    let path = format!("/questions/{id}/answer");
+    let path = format!("/needs/{id}/answer");
     let notify = json!({ "msg": "allow", "from": "person", "type": "answer", "reply_to": id });
     for (path, claim) in [
-        (&*path, json!({ "answer": "allow", "session": "other" })),
-        (&path, json!({ "answer": "allow" })),
-        (&path, json!({ "answer": "allow", "by": "me" })),
+        (&*path, json!({ "verdict": "allow", "session": "other" })),
+        (&path, json!({ "verdict": "allow" })),
+        (&path, json!({ "verdict": "allow", "by": "me" })),
         ("/notify", notify),
     ] {
         let refused = client.post_json(path, &claim).await.expect(403);
@@ -164,8 +162,8 @@ async fn only_a_person_gives_an_approval_and_a_claimed_name_does_not_count() {
 async fn with_agents_may_approve_any_client_gives_an_approval() {
     let (_hub, client) = hub_with(&["agents_may_approve=true"]);
     let id = state(&client, "worker", "approval").await;
-    let allow = json!({ "answer": "allow", "session": "other" });
-    let path = format!("/questions/{id}/answer");
+    let allow = json!({ "verdict": "allow", "session": "other" });
+    let path = format!("/needs/{id}/answer");
     client.post_json(&path, &allow).await.expect(201);
 }
 
@@ -203,8 +201,8 @@ async fn attempts_under_ever_new_names_leave_room_for_the_questions_of_agents() 
     let approval = json!({ "from": "w1", "type": "approval", "msg": "rm -rf build" });
     let id = client.notify(approval).await;
     for number in 0..40 {
-        let body = json!({ "answer": "allow", "by": format!("x{number}") });
-        let path = format!("/questions/{id}/answer");
+        let body = json!({ "verdict": "allow", "by": format!("x{number}") });
+        let path = format!("/needs/{id}/answer");
         client.post_json(&path, body).await.expect(403);
     }
     let open = client.read("/questions").await;
@@ -401,9 +399,9 @@ async fn a_refused_attempt_is_an_urgent_question_to_the_person_and_a_loop_is_one
     let (hub, client) = memory_hub();
     let ask = json!({ "msg": "Bash: rm -rf /", "from": "worker-3", "type": "approval" });
     let id = client.notify(ask).await;
-    let path = format!("/questions/{id}/answer");
+    let path = format!("/needs/{id}/answer");
     for _ in 0..20 {
-        let own = json!({ "answer": "allow", "session": "worker-3" });
+        let own = json!({ "verdict": "allow", "session": "worker-3" });
         client.post_json(&path, own).await.expect(403);
     }
     let notify = json!({ "msg": "allow", "from": "worker-3", "type": "answer", "reply_to": id });
@@ -425,15 +423,15 @@ async fn a_refused_attempt_is_an_urgent_question_to_the_person_and_a_loop_is_one
     );
 
     // Another session's attempt is another need.
-    let other = json!({ "answer": "allow", "session": "worker-4" });
+    let other = json!({ "verdict": "allow", "session": "worker-4" });
     client.post_json(&path, other).await.expect(403);
     assert_eq!(of_the_hub(&client).await.len(), 2);
 
     // No agent settles what is for the person.
     let told = &told[0]["id"];
-    let dismiss = json!({ "answer": "Understood", "session": "worker-3" });
+    let dismiss = json!({ "reply": "Understood", "session": "worker-3" });
     client
-        .post_json(&format!("/questions/{told}/answer"), dismiss)
+        .post_json(&format!("/needs/{told}/answer"), dismiss)
         .await
         .expect(403);
     let withdraw = json!({ "session": "worker-3" });
@@ -451,9 +449,9 @@ async fn a_refused_attempt_is_an_urgent_question_to_the_person_and_a_loop_is_one
     let plain = client
         .notify(json!({ "msg": "?", "from": "worker-3", "type": "question" }))
         .await;
-    let own = json!({ "answer": "x", "session": "worker-3" });
+    let own = json!({ "reply": "x", "session": "worker-3" });
     client
-        .post_json(&format!("/questions/{plain}/answer"), own)
+        .post_json(&format!("/needs/{plain}/answer"), own)
         .await
         .expect(403);
     assert!(

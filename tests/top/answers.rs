@@ -60,8 +60,8 @@ fn a_permission_is_approved_and_another_denied_with_a_reason() {
     assert_eq!(reply["hookSpecificOutput"]["decision"]["behavior"], "allow");
 
     let denied = stage.ask_permission("git push --force");
-    pane.until("the next is shown", |text| {
-        text.contains("git push --force")
+    pane.until("the next is shown with its risk", |text| {
+        text.contains("git push --force") && text.contains("⚠ force-push")
     });
     decide(&pane, "d", "Deny, reason (optional):");
     pane.type_in("not on main");
@@ -80,6 +80,39 @@ fn a_permission_is_approved_and_another_denied_with_a_reason() {
 }
 
 #[test]
+fn each_question_of_a_dialog_gets_its_own_answer() {
+    let stage = Stage::new();
+    let pane = stage.top();
+    let options = |all: [&str; 2]| all.map(|it| json!({ "label": it, "description": "d" }));
+    let questions = json!([
+        { "question": "Which file wins?", "options": options(["Keep both; rename mine", "Theirs"]) },
+        { "question": "Which checks?", "options": options(["unit", "fuzz"]), "multiSelect": true },
+        { "question": "Push?", "options": options(["Yes", "No"]) },
+    ]);
+    let asks = stage.ask_tool("AskUserQuestion", &json!({ "questions": questions }));
+    pane.until("the dialog is shown", |text| {
+        text.contains("1 Keep both; rename mine – d")
+    });
+    decide(&pane, "1", "answer: Keep both; rename mine");
+    pane.press(&["1", "2"]);
+    pane.until("both are marked", |text| text.contains("2 ✓ fuzz"));
+    pane.press(&["Enter"]);
+    pane.until("the last is asked", |text| {
+        text.contains("answer: unit, fuzz")
+    });
+    pane.press(&["Enter"]);
+    pane.type_in("after the tests");
+    pane.press(&["Enter"]);
+    pane.until("it is held back", |text| text.contains("u undoes it"));
+    pane.press(&["Enter"]);
+    let reply = asks.join().expect("a reply");
+    let answers = &reply["hookSpecificOutput"]["decision"]["updatedInput"]["answers"];
+    let expected = json!({ "Which file wins?": "Keep both; rename mine",
+        "Which checks?": "unit, fuzz", "Push?": "after the tests" });
+    assert_eq!(*answers, expected);
+}
+
+#[test]
 fn a_hostile_text_is_shown_as_text() {
     let stage = Stage::new();
     stage.ask(
@@ -88,7 +121,7 @@ fn a_hostile_text_is_shown_as_text() {
         &["\u{1b}[8m yes"],
     );
     let pane = stage.top();
-    let shown = "rm\\u001b[2J\\u001b]0;owned\\u0007 x\\u202efdp\\u009b31m";
+    let shown = "rm[U+001B][2J[U+001B]]0;owned[U+0007] x[U+202E]fdp[U+009B]31m";
     pane.until("the controls are shown", |text| {
         text.contains(shown) && text.contains("1 \\u001b[8m yes")
     });

@@ -43,6 +43,24 @@ fn a_narrow_terminal_shows_who_needs_the_person() {
 }
 
 #[test]
+fn a_search_hides_the_other_rows_until_escape() {
+    let stage = Stage::new();
+    stage.ask("w1", "Which db?", &[]);
+    stage.ask("w2", "Which port?", &[]);
+    let pane = stage.top();
+    pane.until("both are shown", |text| text.contains("For you (2)"));
+    decide(&pane, "/", "Search:");
+    pane.type_in("port");
+    pane.until("one is left", |text| {
+        text.contains("For you (1)") && text.contains("2 need you") && !text.contains("Which db?")
+    });
+    pane.press(&["Escape"]);
+    pane.until("both are back", |text| {
+        text.contains("For you (2)") && text.contains("? help · q quit")
+    });
+}
+
+#[test]
 fn without_a_terminal_the_error_names_the_command_for_scripts() {
     let run = Command::new(program("hub-top"))
         .output()

@@ -56,8 +56,13 @@ impl Stage {
 
     /// Starts a permission hook of the session `w1`, which returns the hub's reply to the agent.
     pub(crate) fn ask_permission(&self, command: &str) -> std::thread::JoinHandle<Value> {
-        let event = json!({ "hook_event_name": "PermissionRequest", "tool_name": "Bash",
-            "tool_input": { "command": command } });
+        self.ask_tool("Bash", &json!({ "command": command }))
+    }
+
+    /// Starts a permission hook of the session `w1` for any tool.
+    pub(crate) fn ask_tool(&self, tool: &str, input: &Value) -> std::thread::JoinHandle<Value> {
+        let event = json!({ "hook_event_name": "PermissionRequest", "tool_name": tool,
+            "tool_input": input });
         let client = self.hub.client();
         std::thread::spawn(move || runtime().block_on(client.hook("", "w1", event)))
     }

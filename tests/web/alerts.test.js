@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-import { attentionItems } from '../../web/core/attention.js';
-import { alertFor, iconState, iconUrl, isSettled, needsOf, pageTitle, selectAlerts, tones, urgentNeed } from '../../web/core/alerts.js';
+import { alertFor, callsOf, iconState, iconUrl, isSettled, pageTitle, selectAlerts, tones, urgentCall } from '../../web/core/alerts.js';
 
 /** @typedef {import('../../web/core/types.js').Notification} Notification */
-/** @typedef {import('../../web/core/alerts.js').Need} Need */
+/** @typedef {import('../../web/core/alerts.js').Call} Call */
 
 const OFF = /** @type {import('../../web/core/types.js').Preferences} */ ({ quiet: null, mutes: [], notify: [], sound: [] });
 const ON = { ...OFF, notify: /** @type {any} */ (['needs_you', 'blocked']), sound: /** @type {any} */ (['blocked']) };
@@ -24,107 +23,72 @@ function notification(id, more = {}) {
 
 /**
  * @param {number} id
- * @param {Partial<Need>} [more]
- * @returns {Need}
+ * @param {Partial<Call>} [more]
+ * @returns {Call}
  */
-function need(id, more = {}) {
-  return { tag: String(id), id, state: 'needs_you', ts: TS, project: 'default', from: 'api', priority: 'normal', title: 'api asks', body: 'Which db?', answers: [], ...more };
+function call(id, more = {}) {
+  return { tag: String(id), id, state: 'needs_you', silenced: false, ts: TS, urgent: false, title: 'api asks', body: 'Which db?', answers: [], ...more };
 }
 
-/** The need that a question makes. @param {object} question @param {string} [text] */
-function asked(question, text = 'Which db?') {
-  const full = { id: 7, type: 'question', state: 'open', project: 'default', from: 'api', ts: TS, deliverable: true, text, complete: true, ...question };
-  const item = /** @type {any} */ ({ key: 'question 7', kind: full.type, ts: TS, project: 'default', name: 'api', text, question: full, need: { id: '7', notification: 7, priority: 'normal', title: 'asks' } });
-  const [found] = needsOf([item]);
-  return /** @type {Need} */ (found);
+/** The call of a question. @param {object} [more] */
+function asked(more = {}) {
+  const need = { id: '7', kind: 'question', alert: 'needs_you', notification: 7, since: TS, project: 'default', name: 'api', priority: 'normal', title: 'asks', brief: 'Which db?', ...more };
+  return callsOf([/** @type {any} */ (need)])[0];
 }
 
-/** @param {Need} it */
-function titles({ answers }) {
-  return answers.map(({ title }) => title);
+/** @param {string[]} labels */
+function options(...labels) {
+  return { quick: labels.map((label) => ({ label, answer: { choices: [{ labels: [label] }] } })) };
 }
 
 test('before the person asks, no notification is shown and no sound is played', () => {
-  const urgent = urgentNeed(notification(2, { type: 'error', priority: 'urgent' }));
-  assert.deepEqual(selectAlerts(OFF, [need(1), urgent], 0), { show: [], more: 0, sound: null });
+  const urgent = urgentCall(notification(2, { type: 'error', priority: 'urgent' }));
+  assert.deepEqual(selectAlerts(OFF, [call(1), urgent]), { show: [], more: 0, sound: null });
 });
 
 test('only the requested states are shown, the most urgent first, with one sound for all', () => {
-  const needs = [need(1), need(2, { state: 'your_turn' }), need(3, { state: 'blocked' }), need(4, { state: 'blocked', priority: 'urgent' }), urgentNeed(notification(5, { priority: 'urgent' }))];
-  const { show, more, sound } = selectAlerts(ON, needs, 0);
+  const needs = [call(1), call(2, { state: 'your_turn' }), call(3, { state: 'blocked' }), call(4, { state: 'blocked', urgent: true }), urgentCall(notification(5, { priority: 'urgent' }))];
+  const { show, more, sound } = selectAlerts(ON, needs);
   assert.deepEqual([show.map(({ id }) => id), more, sound], [[4, 5, 1, 3], 0, 'blocked']);
 });
 
-test('quiet hours and mutes suppress all notifications and sounds that are not urgent', () => {
-  const noon = Date.parse(TS);
-  const night = Date.parse('2026-01-10T23:00:00Z');
-  const quiet = { ...ON, quiet: { from: '22:00', to: '07:00', zone: 'UTC' } };
-  const muted = { ...ON, mutes: [{ project: 'default' }] };
-  const errors = /** @type {const} */ (['low', 'normal', 'high', 'urgent']).map((priority, id) => need(id, { state: 'blocked', priority }));
-  assert.equal(selectAlerts(quiet, errors, noon).show.length, 4);
-  for (const preferences of [quiet, muted]) {
-    assert.deepEqual(selectAlerts(preferences, errors.slice(0, 3), night), { show: [], more: 0, sound: null });
-    assert.deepEqual(selectAlerts(preferences, errors, night).show.map(({ priority }) => priority), ['urgent']);
-  }
+test('what the hub silences is neither shown nor heard', () => {
+  const calls = [call(1, { state: 'blocked', silenced: true }), call(2, { state: 'blocked' })];
+  assert.deepEqual(selectAlerts(ON, calls).show.map(({ id }) => id), [2]);
+  assert.deepEqual(selectAlerts(ON, calls.slice(0, 1)), { show: [], more: 0, sound: null });
 });
 
 test('of a burst some are shown and the rest are counted', () => {
-  const many = Array.from({ length: 50 }, (_, index) => need(index + 1));
-  const { show, more } = selectAlerts(ON, many, 0);
+  const many = Array.from({ length: 50 }, (_, index) => call(index + 1));
+  const { show, more } = selectAlerts(ON, many);
   assert.equal(show.length + more, 50);
   assert.deepEqual(show.map(({ id }) => id), [1, 2, 3, 4]);
-  assert.equal(selectAlerts(ON, many.slice(0, 5), 0).more, 0, 'one alone is never counted');
+  assert.equal(selectAlerts(ON, many.slice(0, 5)).more, 0, 'one alone is never counted');
 });
 
-test('a need calls by its kind, unless a rule muted it; a question calls once the hub lists it', () => {
-  const item = (/** @type {string} */ kind, more = {}) => /** @type {any} */ ({ kind, ts: TS, project: 'p', name: 'api', text: 'words', need: { id: 's3', notification: 3, session: 'w1', priority: 'normal', title: 'has stopped', ...more } });
-  const all = ['turn', 'error', 'died', 'silent', 'limit', 'urgent'].map((kind) => item(kind));
-  assert.deepEqual(needsOf(all).map(({ state }) => state), ['your_turn', 'blocked', 'blocked', 'blocked', 'blocked']);
-  const { tag, title, body, id, session } = needsOf(all)[0];
-  assert.deepEqual([tag, title, body, id, session], ['s3', 'api has stopped, p', 'words', 3, 'w1']);
-  assert.deepEqual(needsOf([item('error', { muted_by: 'quiet' }), { ...item('question'), need: undefined }]), []);
+test('a need calls as the hub says; an urgent message calls when it arrives', () => {
+  const { tag, state, silenced, title, body, id } = asked({ id: 's3', alert: 'your_turn', silenced: 'quiet hours', name: 'w1', project: '/src/p', title: 'has stopped', brief: 'words', notification: 3 });
+  assert.deepEqual([tag, state, silenced, title, body, id], ['s3', 'your_turn', true, 'w1 has stopped, p', 'words', 3]);
+  assert.deepEqual(callsOf([/** @type {any} */ ({ kind: 'urgent' })]), []);
 });
 
-test('a question offers its options, if they are its only answers and fit', () => {
-  assert.deepEqual(titles(asked({ options: ['a', 'b'] })), ['a', 'b']);
-  assert.deepEqual(titles(asked({ options: ['a'] })), ['a']);
-  for (const question of [
-    {},
-    { options: ['a', 'b', 'c'] },
-    { options: ['a', 'b'], deliverable: false },
-    { options: ['a', 'b'], data: { dialog: { tool_input: { questions: [{}, {}] } } } },
-    { options: ['a', 'b'], data: { dialog: { tool_input: { questions: [{ multiSelect: true }] } } } },
-  ]) {
-    assert.deepEqual(titles(asked(question)), [], JSON.stringify(question));
-  }
-  assert.deepEqual(titles(asked({ options: ['a', 'b'] }, 'x'.repeat(241))), [], 'the question is cut');
-  assert.deepEqual(titles(asked({ options: ['a', 'b'], complete: false })), [], 'the hub has cut it');
-});
-
-test('an approval is offered only with a complete request that is drawn to its end', () => {
-  const bash = (/** @type {string} */ command, complete = true) => asked({ type: 'approval', text: `Bash: ${command}`, complete });
-  const short = bash('make');
-  assert.equal(short.body, 'Bash: make');
-  assert.deepEqual(short.answers.map(({ title, answer }) => [title, answer]), [['Approve', 'allow'], ['Deny', 'deny']]);
-  assert.deepEqual(titles(bash('rm [U+202E]txt.a', false)), []);
-  const long = bash('x'.repeat(300));
-  assert.deepEqual([titles(long), [...long.body].length], [[], 240]);
-  assert.deepEqual(titles(bash('a\n\n\n\nb')), [], 'a notification has few lines');
-  assert.deepEqual(titles(asked({ type: 'approval', deliverable: false })), []);
-  assert.deepEqual(titles(asked({ type: 'approval', data: { dialog: { tool_name: 'ExitPlanMode' } } })), [], 'a plan is read in the page');
+test('the quick answers are buttons, if a browser shows all of them', () => {
+  const titles = (/** @type {Call} */ { answers }) => answers.map(({ title }) => title);
+  assert.deepEqual(titles(asked(options('a', 'b'))), ['a', 'b']);
+  assert.deepEqual([titles(asked()), titles(asked(options('a', 'b', 'c')))], [[], []]);
 });
 
 test('a browser notification has one button for each answer, else one that opens the page', () => {
-  const { title, options } = alertFor(asked({ options: ['a', 'b'] }));
+  const { title, options: shown } = alertFor(asked(options('a', 'b')));
   assert.equal(title, 'api asks');
-  assert.deepEqual([options.tag, options.body, options.requireInteraction, options.renotify], ['7', 'Which db?', true, false]);
-  assert.deepEqual(options.actions.map((one) => options.data.answers[one.action]), ['a', 'b']);
-  assert.deepEqual(alertFor(need(1, { state: 'blocked' })).options.actions, [{ action: 'open', title: 'Open' }]);
-  assert.equal(alertFor(need(1, { state: 'blocked' })).options.requireInteraction, false);
+  assert.deepEqual([shown.tag, shown.body, shown.requireInteraction, shown.renotify], ['7', 'Which db?', true, false]);
+  assert.deepEqual(shown.actions.map((one) => shown.data.answers[one.action].label), ['a', 'b']);
+  assert.deepEqual(alertFor(call(1, { state: 'blocked' })).options.actions, [{ action: 'open', title: 'Open' }]);
+  assert.equal(alertFor(call(1, { state: 'blocked' })).options.requireInteraction, false);
 });
 
 test('a long message is cut between characters', () => {
-  const { body } = urgentNeed(notification(1, { msg: '😀'.repeat(500) }));
+  const { body } = urgentCall(notification(1, { msg: '😀'.repeat(500) }));
   assert.equal([...body].length, 240);
   assert.match(body, /^(😀)+…$/u);
 });
@@ -163,23 +127,20 @@ test('a question rises, a block falls, a stop is one tone', () => {
 });
 
 test('a direction mark in a browser notification is shown', () => {
-  const { title, options } = alertFor(need(1, { title: 'api\u202e asks', body: 'txt.a\u202e', answers: [{ action: 'x', title: 'y\u202e', answer: 'y' }] }));
+  const { title, options } = alertFor(call(1, { title: 'api\u202e asks', body: 'txt.a\u202e', answers: [{ action: 'x', title: 'y\u202e', answer: 'y' }] }));
   for (const text of [title, options.body, options.actions[0]?.title]) assert.match(text ?? '', /U\+202E/);
 });
 
 /** The cases that `hub-desktop` must decide alike. @type {any[]} */
 const SHARED = JSON.parse(readFileSync(new URL('../fixtures/alerts.json', import.meta.url), 'utf8'));
 
-for (const { name, now, preferences, needs, questions, urgent, alerts, show } of SHARED) {
+for (const { name, preferences, needs, urgent, alerts, show } of SHARED) {
   test(`as on the desktop: ${name}`, () => {
-    const at = Date.parse(now);
-    const byId = new Map(questions.map((/** @type {any} */ it) => [it.id, it]));
-    const items = attentionItems({ sessions: new Map(), endedSessions: new Map(), questions: byId, needs, notification: () => undefined, preferences, now: () => at });
-    const found = [...needsOf(items), ...urgent.map(urgentNeed)];
-    const plain = found.map(({ tag, state, id, from, session, priority, body, answers }) => ({
-      tag, state, ...(id !== null && { id }), from, ...(session && { session }), priority, text: body, answers: answers.map(({ answer }) => answer),
-    }));
-    assert.deepEqual(plain, alerts);
-    assert.deepEqual(selectAlerts(preferences, found, at).show.map(({ tag }) => tag), show);
+    const found = [...callsOf(needs), ...urgent.map(urgentCall)];
+    const words = (/** @type {import('../../web/core/alerts.js').Answer} */ { answer }) => answer.verdict ?? answer.choices?.[0].labels?.[0];
+    const plain = found.map(({ tag, state, id, body, answers }) => ({ tag, state, ...(id !== null && { id }), text: body, answers: answers.map(words) }));
+    const expected = alerts.map((/** @type {any} */ { tag, state, id, text, answers }) => ({ tag, state, ...(id && { id }), text, answers }));
+    assert.deepEqual(plain, expected);
+    assert.deepEqual(selectAlerts(preferences, found).show.map(({ tag }) => tag), show);
   });
 }

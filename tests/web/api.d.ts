@@ -246,16 +246,22 @@ export interface Schemas {
         text: string;
         complete: boolean;
         options?: string[];
-        parts?: {
-            question: string;
-            options: string[];
-            many: boolean;
-        }[];
+        controls: Schemas["Control"][];
+        request?: Schemas["ToolRequest"];
         data?: unknown;
         delivery?: "waiting" | "stored" | "delivered" | "taken" | "terminal";
         held_until?: Schemas["Timestamp"];
         deliverable: boolean;
         where?: Schemas["AskersPlace"];
+    };
+    SessionsEvent: {
+        whole: boolean;
+        sessions: Schemas["Session"][];
+        gone: {
+            project: Schemas["Project"];
+            id: Schemas["Name"];
+        }[];
+        ended: number;
     };
     NeedList: {
         needs: Schemas["Need"][];
@@ -270,11 +276,83 @@ export interface Schemas {
         session?: Schemas["Name"];
         notification?: Schemas["Seq"];
         priority: Schemas["Priority"];
-        muted_by?: string;
+        alert?: Schemas["Alert"];
+        silenced?: string;
+        counts: boolean;
+        closable: boolean;
         title: string;
         brief: string;
         complete: boolean;
+        revision: Schemas["Seq"];
+        quick?: {
+            label: string;
+            answer: Schemas["Answer"];
+        }[];
         text?: string;
+    };
+    Answer: {
+        choices?: {
+            labels?: string[];
+            text?: string;
+        }[];
+        verdict?: "allow" | "allow_always" | "accept_edits" | "deny" | "cancel";
+        reason?: string;
+        form?: {
+            [key: string]: unknown;
+        };
+        reply?: string;
+        revision?: Schemas["Seq"];
+        session?: Schemas["Name"];
+        by?: Schemas["Name"];
+        dialog: boolean;
+        data?: unknown;
+    };
+    Control: {
+        type: "choice";
+        question: string;
+        header: string;
+        many: boolean;
+        options: {
+            label: string;
+            description: string;
+        }[];
+    } | {
+        type: "verdict";
+        allow: boolean;
+        always?: string;
+        edits: boolean;
+    } | {
+        type: "form";
+        fields: {
+            name: string;
+            label: string;
+            description: string;
+            type: "text" | "number" | "integer" | "boolean" | "choice" | "choices";
+            required: boolean;
+            choices: {
+                value: string;
+                label: string;
+            }[];
+            initial?: unknown;
+        }[];
+    } | {
+        type: "reply";
+    };
+    ToolRequest: {
+        tool: string;
+        parts: {
+            name: string;
+            text: string;
+        }[];
+        change?: {
+            path: string;
+            edits: {
+                before: string;
+                after: string;
+                all: boolean;
+            }[];
+        };
+        risks: string[];
     };
     MarkdownTree: {
         children: Schemas["MarkdownNode"][];
@@ -558,6 +636,7 @@ export interface Schemas {
         seen?: Schemas["SeenEvent"];
         presence?: Schemas["PresenceEvent"];
         need?: Schemas["NeedList"];
+        sessions?: Schemas["SessionsEvent"];
         preferences?: Schemas["Preferences"];
         reset?: Schemas["ResetEvent"];
         gap?: Schemas["GapEvent"];

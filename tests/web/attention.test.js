@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { attentionItems, cards, counts, emptyText, questionText, settlementText } from '../../web/core/attention.js';
+import { attentionItems, cards, counts, emptyText, settlementText, wordsOf } from '../../web/core/attention.js';
 
 /** @typedef {import('../../web/core/types.js').Session} Session */
 /** @typedef {import('../../web/core/types.js').Need} Need */
@@ -15,17 +15,17 @@ const at = (/** @type {number} */ minute) => `2026-11-22T11:${String(minute).pad
 const session = (fields) => ({ name: fields.id, project: '/src/hub', primary: false, gone: false, silent: false, pending: 0, wake: 'none', phase: { name: 'working', since: at(0) }, ...fields });
 const phase = (/** @type {import('../../web/core/types.js').Phase['name']} */ name, since = at(1), more = {}) => ({ phase: { name, since, ...more } });
 /** @param {Partial<Question> & {id: number}} fields @returns {Question} */
-const question = (fields) => ({ project: '/src/hub', from: 'w1', type: 'question', ts: at(0), expires_at: at(59), state: 'open', msg: 'Why?', ...fields });
+const question = (fields) => ({ project: '/src/hub', from: 'w1', type: 'question', ts: at(0), expires_at: at(59), state: 'open', msg: 'Why?', text: 'Why?', complete: true, deliverable: true, controls: [{ type: 'reply' }], ...fields });
 /** @param {Partial<Need> & {id: string}} fields @returns {Need} */
-const need = (fields) => ({ kind: 'turn', since: at(1), project: '/src/hub', name: fields.session ?? 'w1', priority: 'normal', title: 'has stopped', brief: 'Done', complete: true, ...fields });
+const need = (fields) => ({ kind: 'turn', since: at(1), project: '/src/hub', name: fields.session ?? 'w1', priority: 'normal', title: 'has stopped', brief: 'Done', complete: true, revision: 1, counts: true, closable: fields.kind !== 'question', ...fields });
 /** @param {Partial<Notification> & {id: number}} fields @returns {Notification} */
 const note = (fields) => ({ ts: at(0), from: 'w1', type: 'error', msg: 'Agent w1 failed: no', project: '/src/hub', priority: 'normal', expires_at: at(59), ...fields });
 
 /**
- * @param {{sessions?: Session[], ended?: Session[], needs?: Need[], questions?: Question[], notifications?: Notification[], mutes?: any[]}} all
+ * @param {{sessions?: Session[], ended?: Session[], needs?: Need[], questions?: Question[], notifications?: Notification[]}} all
  * @returns {import('../../web/core/attention.js').Known}
  */
-function known({ sessions = [], ended = [], needs = [], questions = [], notifications = [], mutes = [] }) {
+function known({ sessions = [], ended = [], needs = [], questions = [], notifications = [] }) {
   const places = (/** @type {Session[]} */ list) => new Map(list.map((it) => [`${it.project}/${it.id}`, it]));
   return {
     sessions: places(sessions),
@@ -33,8 +33,6 @@ function known({ sessions = [], ended = [], needs = [], questions = [], notifica
     needs,
     questions: new Map(questions.map((it) => [it.id, it])),
     notification: (id) => notifications.find((it) => it.id === id) ?? null,
-    preferences: { mutes },
-    now: () => NOW,
   };
 }
 const keys = (/** @type {Parameters<typeof known>[0]} */ all) => attentionItems(known(all)).map(({ kind, name }) => `${name} ${kind}`);
@@ -58,9 +56,9 @@ test('a need shows all of its words, a cut one those of its notification', () =>
   assert.equal(text({ brief: 'lo…', complete: false, notification: 4 }), 'lo…', 'retention has dropped the report');
 });
 
-test('what ends by itself is shown and does not count', () => {
+test('what the hub does not count is shown', () => {
   const kinds = /** @type {const} */ (['turn', 'error', 'died', 'urgent', 'limit', 'silent']);
-  const items = attentionItems(known({ needs: kinds.map((kind) => need({ id: kind, kind })) }));
+  const items = attentionItems(known({ needs: kinds.map((kind, at) => need({ id: kind, kind, counts: at < 4 })) }));
   assert.deepEqual([items.length, items.filter(counts).map(({ kind }) => kind).sort()], [6, ['died', 'error', 'turn', 'urgent']]);
 });
 
@@ -84,14 +82,6 @@ test('the calm sentence is said only while no live session waits for the person'
   assert.equal(said('needs_you'), 'No questions. 1 agent waits for an answer.');
 });
 
-test('a muted session shows only its questions', () => {
-  const sessions = [session({ id: 'w1' }), session({ id: 'w2' })];
-  const needs = [need({ id: 's1', session: 'w1' }), need({ id: 's2', session: 'w2' })];
-  const all = { sessions, needs, questions: [question({ id: 9, type: /** @type {const} */ ('approval') })] };
-  assert.deepEqual(keys({ ...all, mutes: [{ project: '/src/hub' }] }), ['w1 approval']);
-  assert.equal(keys({ ...all, mutes: [{ project: '/src/hub', until: at(0) }] }).length, 3, 'a mute that has ended counts no more');
-});
-
 test('each need keeps its key while it is the same', () => {
   const all = { needs: [need({ id: 's2' })], questions: [question({ id: 9 })] };
   const before = attentionItems(known(all)).map(({ key }) => key);
@@ -100,12 +90,9 @@ test('each need keeps its key while it is the same', () => {
   assert.equal(new Set(before).size, 2);
 });
 
-test('a hook\'s question is shown without what stands beside it', () => {
-  const data = { via: 'hook' };
-  assert.equal(questionText({ type: 'question', data, msg: 'Agent login asks: Which (a or b)? (hubctl answer 7 "…")' }), 'Which (a or b)?');
-  assert.equal(questionText({ type: 'approval', data, msg: 'Agent login needs a permission: Bash: ls' }), 'Bash: ls');
-  assert.equal(questionText({ type: 'approval', data, msg: 'Agent login needs a permission' }), 'It needs a permission.');
-  assert.equal(questionText({ type: 'question', msg: 'Agent login asks: x' }), 'Agent login asks: x', 'what somebody else wrote stays as it is');
+test('a hook\'s words are shown without its own before them; nobody else claims them', () => {
+  assert.equal(wordsOf({ msg: 'Agent login asks: Which?', data: { via: 'hook', said: 'Which?' } }), 'Which?');
+  for (const data of [undefined, { said: 'x' }, { via: 'hook' }, 'x']) assert.equal(wordsOf({ msg: 'Agent login asks: x', data }), 'Agent login asks: x');
 });
 
 test('a settled question names its winner and the answer', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { isMuted, muteEnd, muteFor, withMute, withoutMute } from '../../web/core/mutes.js';
+import { muteEnd, muteFor, withMute, withoutMute } from '../../web/core/mutes.js';
 
 const NOW = Date.parse('2026-11-22T12:00:00Z');
 const it = { project: '/src/hub', id: 'w1' };
@@ -39,16 +39,4 @@ test('a mute applies to its session, or to all of its project, until it ends', (
 test('unmuting takes away the session\'s own mute and what has ended', () => {
   const preferences = { ...none, mutes: [{ project: '/src/hub', session: 'w1' }, { project: '/src/app', until: '2026-01-01T00:00:00Z' }, { project: '/src/hub' }] };
   assert.deepEqual(withoutMute(preferences, it, NOW).mutes, [{ project: '/src/hub' }]);
-});
-
-test('a mute applies to the notifications of its project or its session, until its end', () => {
-  /** @param {import('../../web/core/types.js').Mute} mute */
-  const muted = (mute) => isMuted({ mutes: [mute] }, { project: '/src/shop', from: 'api', session: 's-1' }, NOW);
-  assert.equal(muted({ project: '/src/shop' }), true);
-  assert.equal(muted({ project: '/src/other' }), false);
-  assert.equal(muted({ project: '/src/shop', session: 's-1' }), true);
-  assert.equal(muted({ project: '/src/shop', session: 'api' }), true);
-  assert.equal(muted({ project: '/src/shop', session: 's-2' }), false);
-  assert.equal(muted({ project: '/src/shop', until: '2026-11-22T12:00:01Z' }), true);
-  assert.equal(muted({ project: '/src/shop', until: '2026-11-22T12:00:00Z' }), false);
 });

@@ -1,31 +1,26 @@
 /** Chooses what to show outside the page: browser notifications, the title, the icon and sounds. */
 
 import { isOpenQuestion } from './attention.js';
-import { isMuted } from './mutes.js';
-import { isQuiet } from './quiet-hours.js';
 import { projectName } from './sessions.js';
 import { showDirection } from './tool.js';
 
-/** @import { AttentionItem } from './attention.js' */
-/** @import { Notification, Preferences, Priority, Question } from './types.js' */
+/** @import { Need, Notification, Preferences, Schemas } from './types.js' */
 
 /**
- * @typedef {import('./types.js').Schemas['Alert']} Alert
+ * @typedef {Schemas['Alert']} Alert
  *
- * @typedef {object} Need a reason to call the person
- * @property {string} tag the same as long as the need exists
+ * @typedef {object} Call a reason to call the person
+ * @property {string} tag the same as long as its need exists
  * @property {Alert|null} state null for an urgent notification, which alerts whatever the person has chosen
+ * @property {boolean} silenced whether it must not call the person now
  * @property {number|null} id the notification to open
  * @property {string} ts
- * @property {string} project
- * @property {string} from
- * @property {string} [session] its id
- * @property {Priority} priority
+ * @property {boolean} urgent
  * @property {string} title
  * @property {string} body
  * @property {Answer[]} answers that can be given without opening the page
  *
- * @typedef {{action: string, title: string, answer: string}} Answer
+ * @typedef {{action: string, title: string, answer: Schemas['Answer']}} Answer
  */
 
 /** The states that alert, most important first. @type {readonly {state: Alert, name: string, text: string}[]} */
@@ -38,55 +33,38 @@ export const ALERTS = [
 /** The alerts of the switch on the page. @type {Alert[]} */
 export const DEFAULT_ALERTS = ['needs_you', 'blocked'];
 
-/** The number of simultaneous needs that are shown one by one; the others are only counted. */
+/** The number of simultaneous calls that are shown one by one; the others are only counted. */
 const MAX_ALERTS = 4;
-/** The number of characters, and of lines, that fit into a browser notification. */
+/** The number of characters of an urgent notification that are shown. */
 const MAX_BODY = 240;
-const MAX_LINES = 4;
 /** Browsers show two actions. */
 const MAX_ACTIONS = 2;
 
 /**
- * The reasons to call the person; without those that a rule muted. An urgent message calls when it arrives.
+ * The reasons to call the person. An urgent message calls when it arrives.
  *
- * @param {AttentionItem[]} items
- * @returns {Need[]}
+ * @param {Need[]} needs
+ * @returns {Call[]}
  */
-export function needsOf(items) {
-  return items.flatMap((item) => (item.need && item.kind !== 'urgent' && !item.need.muted_by ? [needOf(item, item.need)] : []));
+export function callsOf(needs) {
+  return needs.filter(({ kind }) => kind !== 'urgent').map(callOf);
 }
 
-/**
- * @param {AttentionItem} item
- * @param {import('./types.js').Need} need
- * @returns {Need}
- */
-function needOf({ kind, ts, project, name, text, question }, { id, notification, session, priority, title }) {
-  const body = question?.text ?? text;
-  return {
-    tag: id,
-    state: question ? 'needs_you' : kind === 'turn' ? 'your_turn' : 'blocked',
-    id: notification ?? null,
-    ts,
-    project,
-    from: question?.from ?? name,
-    session,
-    priority,
-    title: titleOf(name, title, project),
-    body: truncate(body),
-    answers: question ? answersTo(question, body) : [],
-  };
+/** @param {Need} need @returns {Call} */
+function callOf({ id, alert, silenced, notification, since, project, name, priority, title, brief, quick = [] }) {
+  const answers = quick.length > MAX_ACTIONS ? [] : quick.map(({ label, answer }, at) => ({ action: `answer-${at}`, title: label, answer }));
+  return { tag: id, state: alert ?? null, silenced: silenced !== undefined, id: notification ?? null, ts: since, urgent: priority === 'urgent', title: titleOf(name, title, project), body: brief, answers };
 }
 
 /**
  * An urgent notification, as a reason to call the person.
  *
  * @param {Notification} notification
- * @returns {Need}
+ * @returns {Call}
  */
-export function urgentNeed({ id, ts, from, session, project, priority, title, msg }) {
+export function urgentCall({ id, ts, from, project, title, msg }) {
   const body = truncate(title ? `${title}\n${msg}` : msg);
-  return { tag: String(id), state: null, id, ts, project, from, session, priority, title: titleOf(from, 'sends an urgent message', project), body, answers: [] };
+  return { tag: String(id), state: null, silenced: false, id, ts, urgent: true, title: titleOf(from, 'sends an urgent message', project), body, answers: [] };
 }
 
 /** @param {string} name @param {string} verb @param {string} project */
@@ -95,58 +73,26 @@ function titleOf(name, verb, project) {
 }
 
 /**
- * The answers that need nothing but what a browser notification shows: the whole request, drawn to its end.
- *
- * @param {Question} question
- * @param {string} body
- * @returns {Answer[]}
- */
-function answersTo({ type, options = [], data, deliverable, complete }, body) {
-  const { dialog } = /** @type {any} */ (Object(data));
-  if (deliverable === false || !complete || !fits(body)) return [];
-  if (type === 'approval') {
-    if (dialog) return [];
-    return [{ action: 'allow', title: 'Approve', answer: 'allow' }, { action: 'deny', title: 'Deny', answer: 'deny' }];
-  }
-  const questions = dialog?.tool_input?.questions;
-  if (Array.isArray(questions) && (questions.length > 1 || questions[0]?.multiSelect)) return [];
-  if (options.length > MAX_ACTIONS) return [];
-  return options.map((option, index) => ({ action: `option-${index}`, title: option, answer: option }));
-}
-
-/**
- * Selects the needs to show outside the page, most urgent first, and one sound for all of them. It leaves out states
- * that the preferences do not name, and needs that quiet hours or mutes suppress.
+ * Selects the calls to show outside the page, most urgent first, and one sound for all of them. It leaves out states that the
+ * preferences do not name.
  *
  * @param {Preferences} preferences
- * @param {Need[]} needs
- * @param {number} now ms
- * @returns {{show: Need[], more: number, sound: Alert|null}}
+ * @param {Call[]} calls
+ * @returns {{show: Call[], more: number, sound: Alert|null}}
  */
-export function selectAlerts(preferences, needs, now) {
-  const allowed = needs.filter((need) => mayAlert(preferences, need, now)).sort(byUrgency);
+export function selectAlerts(preferences, calls) {
+  const allowed = calls.filter(({ silenced }) => !silenced).sort(byUrgency);
   const wanted = (/** @type {Alert[]} */ states) => allowed.filter(({ state }) => (state ? states.includes(state) : states.length > 0));
   const show = wanted(preferences.notify);
   const [loudest] = wanted(preferences.sound);
-  // A single remaining need is shown itself, because its count would need the same space.
+  // A single remaining one is shown itself, because its count would need the same space.
   const shown = show.length === MAX_ALERTS + 1 ? show.length : MAX_ALERTS;
   return { show: show.slice(0, shown), more: Math.max(0, show.length - shown), sound: loudest ? loudest.state ?? 'needs_you' : null };
 }
 
-/**
- * Whether the need may disturb the person now. `urgent` always may.
- *
- * @param {Pick<Preferences, 'quiet'|'mutes'>} preferences
- * @param {Need} need
- * @param {number} now ms
- */
-function mayAlert(preferences, need, now) {
-  return need.priority === 'urgent' || !(isQuiet(preferences, now) || isMuted(preferences, need, now));
-}
-
-/** @param {Need} a @param {Need} b */
+/** @param {Call} a @param {Call} b */
 function byUrgency(a, b) {
-  const rank = (/** @type {Need} */ { state, priority }) => (priority === 'urgent' ? -1 : ALERTS.findIndex((alert) => alert.state === state));
+  const rank = (/** @type {Call} */ { state, urgent }) => (urgent ? -1 : ALERTS.findIndex((alert) => alert.state === state));
   return rank(a) - rank(b) || Date.parse(a.ts) - Date.parse(b.ts);
 }
 
@@ -154,11 +100,11 @@ function byUrgency(a, b) {
  * The title and options of a browser notification. Its tag is that of the need, so the browser never shows it twice.
  * Questions and approvals stay visible until the person acts.
  *
- * @param {Need} need
+ * @param {Call} call
  */
 export function alertFor({ tag, state, id, title, body, answers }) {
   const actions = answers.length > 0 ? answers.map(({ action, title: text }) => ({ action, title: showDirection(text) })) : [{ action: 'open', title: 'Open' }];
-  const data = { id, answers: Object.fromEntries(answers.map(({ action, answer }) => [action, answer])) };
+  const data = { id, answers: Object.fromEntries(answers.map(({ action, title: label, answer }) => [action, { label, answer }])) };
   return { title: showDirection(title), options: { tag, body: showDirection(body), data, actions, icon: ICON, badge: ICON, silent: true, renotify: false, requireInteraction: state === 'needs_you' } };
 }
 
@@ -175,11 +121,6 @@ export function alertForRest(more) {
 
 /** The tag of the notification that only counts. */
 export const MORE = 'more';
-
-/** @param {string} text */
-function fits(text) {
-  return [...text].length <= MAX_BODY && text.split('\n').length <= MAX_LINES;
-}
 
 /** @param {string} text */
 function truncate(text) {

@@ -1,10 +1,9 @@
 /** The cards: the hub's needs, and the questions with their state. */
 
 import { isEnded, sessionFinder } from './sessions.js';
-import { muteFor } from './mutes.js';
 import { showDirection } from './tool.js';
 
-/** @import { Need, Notification, Preferences, Question, Session } from './types.js' */
+/** @import { Need, Notification, Question, Session } from './types.js' */
 
 /**
  * @typedef {object} Data The parts of the store that are used here.
@@ -13,8 +12,6 @@ import { showDirection } from './tool.js';
  * @property {Map<number, Question>} questions
  * @property {Need[]} needs
  * @property {(id: number) => Notification|null|undefined} notification undefined until it is loaded, null if the hub no longer has it
- * @property {Pick<Preferences, 'mutes'>} preferences
- * @property {() => number} now
  *
  * @typedef {object} AttentionItem
  * @property {string} key that stays the same while the item exists
@@ -30,7 +27,7 @@ import { showDirection } from './tool.js';
  */
 
 /**
- * All items that need the person, oldest first. For a muted session, only its questions.
+ * All items that need the person, oldest first.
  *
  * @param {Data} data
  * @returns {AttentionItem[]}
@@ -43,20 +40,13 @@ export function attentionItems(data) {
   const needs = new Map(data.needs.map((need) => [need.id, need]));
   /** @type {AttentionItem[]} */
   const items = open.map((question) => ({ ...questionItem(question, find(question.project, question.from) ?? findEnded(question)), need: needs.get(String(question.id)) }));
-  const now = data.now();
-  for (const need of data.needs.filter(({ kind }) => !ASKS.has(kind))) {
-    const item = needItem(need, data);
-    if (!item.session || !muteFor(data.preferences, item.session, now)) items.push(item);
-  }
+  items.push(...data.needs.filter(({ closable }) => closable).map((need) => needItem(need, data)));
   return items.sort(byAge);
 }
 
-/** The needs that are questions, which have cards of their own. @type {Set<Need['kind']>} */
-const ASKS = new Set(['permission', 'question', 'plan', 'form']);
-
-/** Whether an item counts in the numbers of the page: others end by themselves. @param {Pick<AttentionItem, 'kind'>} item */
-export function counts({ kind }) {
-  return kind !== 'limit' && kind !== 'silent';
+/** Whether an item counts in the numbers of the page. @param {Pick<AttentionItem, 'need'>} item */
+export function counts({ need }) {
+  return need?.counts !== false;
 }
 
 /** @param {AttentionItem} a @param {AttentionItem} b */
@@ -141,7 +131,7 @@ export function isOpenQuestion(question) {
  */
 function questionItem(question, session) {
   const { id, type, ts, project } = question;
-  return { key: `question ${id}`, kind: type, ts, project, name: showDirection(session?.name ?? question.from), text: questionText(question), session, question };
+  return { key: `question ${id}`, kind: type, ts, project, name: showDirection(session?.name ?? question.from), text: question.text, session, question };
 }
 
 /**
@@ -158,20 +148,15 @@ function needItem(need, data) {
   return { key: `need ${id}`, kind, ts: since, project, name: showDirection(name), text, session: data.sessions.get(key) ?? data.endedSessions.get(key), need, notification };
 }
 
-/** The hook's words before a question; they are removed because the page shows the asker beside it. */
-const QUESTION_FRAME = /^Agent .+? asks: ([^]*?)(?: \((?:hubctl answer \d+ "…"|answer it in its own terminal)\))?$/;
-const APPROVAL_FRAME = /^Agent .+? needs a permission(?:: ([^]*))?$/;
-
 /**
- * The text of a question, without the parts that the page shows elsewhere.
+ * The words of a notification, without those that the hook of an agent put before them.
  *
- * @param {Pick<Notification, 'type'|'msg'|'data'>} question
+ * @param {Pick<Notification, 'msg'|'data'>} notification
  * @returns {string}
  */
-export function questionText({ type, msg, data }) {
-  if (Object(data).via !== 'hook' || (type !== 'approval' && type !== 'question')) return msg;
-  const match = (type === 'approval' ? APPROVAL_FRAME : QUESTION_FRAME).exec(msg);
-  return match ? match[1] ?? 'It needs a permission.' : msg;
+export function wordsOf({ msg, data }) {
+  const { via, said } = Object(data);
+  return via === 'hook' && typeof said === 'string' && said ? said : msg;
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Mutes: the projects, sessions and other senders that must not disturb the person, and until when. */
 
-/** @import { Mute, Notification, Preferences } from './types.js' */
+/** @import { Mute, Preferences } from './types.js' */
 
 /**
  * @typedef {{project: string, id: string}} Target
@@ -40,22 +40,6 @@ export function muteEnd(span, now) {
  */
 export function isActive(mute, now) {
   return mute.until === undefined || now < Date.parse(mute.until);
-}
-
-/**
- * Whether the person has muted the notification's project, or its session there.
- *
- * @param {Pick<Preferences, 'mutes'>} preferences
- * @param {Pick<Notification, 'project'|'from'|'session'>} notification
- * @param {number} now ms
- */
-export function isMuted(preferences, notification, now) {
-  return preferences.mutes.some(
-    (mute) =>
-      mute.project === notification.project &&
-      (!mute.session || mute.session === notification.session || mute.session === notification.from) &&
-      isActive(mute, now),
-  );
 }
 
 /**

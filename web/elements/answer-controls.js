@@ -2,51 +2,62 @@
 
 import { h } from './dom.js';
 import { onCtrlEnter } from './parts.js';
-import { acceptForm, composeAnswer, verdict } from '../core/need.js';
 
-/** @import { Ask, Field, Need } from '../core/need.js' */
+/** @import { Schemas } from '../core/types.js' */
 
 /**
+ * @typedef {Schemas['Control']} Control
+ * @typedef {Extract<Control, {type: 'verdict'}>} Verdict
+ * @typedef {Extract<Control, {type: 'choice'}>} Choice
+ * @typedef {Extract<Control, {type: 'form'}>['fields'][number]} Field
+ * @typedef {Pick<Schemas['Answer'], 'choices'|'verdict'|'reason'|'form'|'reply'>} Answer
+ *
  * @typedef {object} Controls
  * @property {HTMLElement} element
  * @property {() => string} draft the text that the person has typed
  * @property {Partial<Record<'approve'|'deny'|'send', () => void>>} keys
  * @property {(n: number) => void} [choose] chooses the option with this number, from 1
  *
- * @typedef {(answer: string|string[], label: string) => void} Send a text, or one for each question of a dialog; `label`
- *   says it in the words of the page
+ * @typedef {(answer: Answer, label: string) => void} Send `label` says the answer in the words of the page
  */
 
 let lastId = 0;
 
 /**
- * @param {Need} need
+ * @param {Control[]} controls
+ * @param {boolean} isPlan
  * @param {string} name of the session; the accessible name of each control ends with it
  * @param {Send} send
  * @returns {Controls}
  */
-export function answerControls(need, name, send) {
-  switch (need.kind) {
-    case 'permission': return decision(name, send, { yes: !need.cut && ['Approve', 'allow'], more: need.always && [`Allow ${need.always} for this session`, 'allow always'], no: ['Deny', 'deny'] });
-    case 'plan': return decision(name, send, { yes: !need.cut && ['Approve', 'approve'], more: need.edits && ['Approve and accept edits', 'approve: accept edits'], no: ['Reject', 'reject'] });
-    case 'asks': return asks(need.asks, name, send);
-    case 'form': return form(need.fields, name, send);
-    default: return freeText(need.options, name, send);
-  }
+export function answerControls(controls, isPlan, name, send) {
+  const [first] = controls;
+  if (first?.type === 'verdict') return decision(first, isPlan, name, send);
+  if (first?.type === 'form') return form(first.fields, name, send);
+  const choices = controls.filter((it) => it.type === 'choice');
+  if (choices.length === 1 && !choices[0].many && !choices[0].header) return freeText(choices[0].options, name, send);
+  return choices.length > 0 ? asks(choices, name, send) : freeText([], name, send);
 }
 
 /**
- * Approve, maybe approve more, or deny with a reason. Without `yes`, the hub does not have all of what would be allowed.
+ * Approve, maybe approve more, or deny with a reason. Without `allow`, the hub does not have all of what would be allowed.
  *
+ * @param {Verdict} control
+ * @param {boolean} isPlan
  * @param {string} name
  * @param {Send} send
- * @param {{yes: false|[string, string], more: ''|false|string[], no: [string, string]}} words each with its answer
  * @returns {Controls}
  */
-function decision(name, send, { yes, more, no }) {
+function decision({ allow, always, edits }, isPlan, name, send) {
   const reason = h('textarea', { rows: 1, 'aria-label': `Reason, ${name}`, placeholder: 'Reason (optional) …', 'aria-keyshortcuts': 'd Enter' });
-  const approve = yes ? () => send(yes[1], yes[0]) : undefined;
-  const deny = () => send(verdict(no[1], reason.value), reason.value.trim() ? `${no[0]}: ${reason.value.trim()}` : no[0]);
+  const no = isPlan ? 'Reject' : 'Deny';
+  /** @type {[string, Answer['verdict']]|false} */
+  const more = edits ? ['Approve and accept edits', 'accept_edits'] : always !== undefined && [`Allow ${always} for this session`, 'allow_always'];
+  const approve = allow ? () => send({ verdict: 'allow' }, 'Approve') : undefined;
+  const deny = () => {
+    const why = reason.value.trim();
+    send({ verdict: 'deny', ...(why && { reason: why }) }, why ? `${no}: ${why}` : no);
+  };
   onEnter(reason, deny);
   const button = (/** @type {string} */ text, /** @type {() => void} */ act, props = {}) => h('button', { 'aria-label': `${text}, ${name}`, onclick: act, ...props }, text);
   const element = h(
@@ -55,17 +66,17 @@ function decision(name, send, { yes, more, no }) {
     h(
       'div',
       { class: 'row' },
-      yes && approve && button(yes[0], approve, { class: 'primary', 'aria-keyshortcuts': 'a', title: `${yes[0]} (a)` }),
-      yes && more && button(more[0], () => send(more[1], more[0])),
-      !yes && h('span', { class: 'muted' }, 'The hub had to cut this request: approve it in the terminal of its agent.'),
+      approve && button('Approve', approve, { class: 'primary', 'aria-keyshortcuts': 'a', title: 'Approve (a)' }),
+      approve && more && button(more[0], () => send({ verdict: more[1] }, more[0])),
+      !allow && h('span', { class: 'muted' }, 'The hub does not have all of this request: approve it in the terminal of its agent.'),
     ),
-    h('div', { class: 'free-text' }, reason, button(no[0], deny, { 'aria-keyshortcuts': 'd', title: `${no[0]} (d)` })),
+    h('div', { class: 'free-text' }, reason, button(no, deny, { 'aria-keyshortcuts': 'd', title: `${no} (d)` })),
   );
   return { element, draft: () => reason.value, keys: { ...(approve && { approve }), deny: () => reason.focus() } };
 }
 
 /**
- * @param {string[]} options
+ * @param {Choice['options']} options
  * @param {string} name
  * @param {Send} send
  * @returns {Controls}
@@ -74,20 +85,20 @@ function freeText(options, name, send) {
   const offers = options.length > 0;
   const label = offers ? 'Another answer' : 'Answer';
   const field = h('textarea', { rows: 1, 'aria-label': `${label}, ${name}`, placeholder: `${label} …`, 'aria-keyshortcuts': 'Control+Enter' });
-  const submit = () => (field.value.trim() ? send(field.value.trim(), field.value.trim()) : field.focus());
+  const submit = () => (field.value.trim() ? send({ reply: field.value.trim() }, field.value.trim()) : field.focus());
   onCtrlEnter(field, submit);
-  const choose = (/** @type {string|undefined} */ option) => option !== undefined && send(option, option);
+  const choose = (/** @type {string|undefined} */ label) => label !== undefined && send({ choices: [{ labels: [label] }] }, label);
   const element = h(
     'div',
     { class: 'answer' },
-    offers && optionButtons(options.map((text) => ({ label: text, description: '' })), name, choose),
+    offers && optionButtons(options, name, choose),
     h('div', { class: 'free-text' }, field, h('button', { class: offers ? '' : 'primary', 'aria-label': `Answer, ${name}`, title: 'Answer (Ctrl+Enter)', onclick: submit }, 'Answer')),
   );
-  return { element, draft: () => field.value, keys: { send: submit }, choose: (n) => choose(options[n - 1]) };
+  return { element, draft: () => field.value, keys: { send: submit }, choose: (n) => choose(options[n - 1]?.label) };
 }
 
 /**
- * @param {Ask['options']} options
+ * @param {Choice['options']} options
  * @param {string} name
  * @param {(label: string) => void} choose
  */
@@ -106,38 +117,40 @@ function optionButtons(options, name, choose) {
 /**
  * The questions of a dialog. An option of a single question is an answer; otherwise the answers are collected.
  *
- * @param {Ask[]} all
+ * @param {Choice[]} all
  * @param {string} name
  * @param {Send} send
  * @returns {Controls}
  */
 function asks(all, name, send) {
-  const isSimple = all.length === 1 && !all[0].multiSelect;
-  const groups = all.map((ask) => askGroup(ask, name, isSimple ? (label) => send(label, label) : null, () => submit()));
+  const isSimple = all.length === 1 && !all[0].many;
+  const groups = all.map((ask) => askGroup(ask, name, isSimple ? (label) => send({ choices: [{ labels: [label] }] }, label) : null, () => submit()));
+  const isEmpty = (/** @type {typeof groups[number]} */ { choice }) => choice().words === '';
   const submit = () => {
-    const answer = composeAnswer(groups.map(({ choice }) => choice()));
-    if (answer !== null) return send(answer, [answer].flat().join(' · '));
-    groups.find(({ choice }) => composeAnswer([choice()]) === null)?.focus();
+    const empty = groups.find(isEmpty);
+    if (empty) return empty.focus();
+    const choices = groups.map(({ choice }) => choice());
+    send({ choices: choices.map(({ labels, text }) => ({ labels, ...(text && { text }) })) }, choices.map(({ words }) => words).join(' · '));
   };
   const element = h('div', { class: 'asks' }, ...groups.map((group) => group.element), h('button', { class: isSimple ? '' : 'primary', 'aria-label': `Answer, ${name}`, onclick: submit }, 'Answer'));
-  const current = () => groups.find((group) => group.element.contains(document.activeElement)) ?? groups.find(({ choice }) => composeAnswer([choice()]) === null) ?? groups.at(-1);
-  return { element, draft: () => groups.map(({ choice }) => choice().other).join('\n').trim(), keys: { send: submit }, choose: (n) => current()?.choose(n) };
+  const current = () => groups.find((group) => group.element.contains(document.activeElement)) ?? groups.find(isEmpty) ?? groups.at(-1);
+  return { element, draft: () => groups.map(({ choice }) => choice().text).join('\n').trim(), keys: { send: submit }, choose: (n) => current()?.choose(n) };
 }
 
 /**
- * @param {Ask} ask
+ * @param {Choice} ask
  * @param {string} name
  * @param {((label: string) => void)|null} answer for a question of which one option is the answer
  * @param {() => void} submit
  */
-function askGroup({ question, header, multiSelect, options }, name, answer, submit) {
+function askGroup({ question, header, many, options }, name, answer, submit) {
   const group = `ask-${(lastId += 1)}`;
   const other = h('input', { type: 'text', 'aria-label': `Other answer to ${header || question}, ${name}`, placeholder: options.length > 0 ? 'Other …' : 'Answer …' });
   onEnter(other, submit);
-  const inputs = options.map(() => h('input', { type: multiSelect ? 'checkbox' : 'radio', name: group }));
+  const inputs = options.map(() => h('input', { type: many ? 'checkbox' : 'radio', name: group }));
   // One answer is either an option or a text.
-  if (!multiSelect) other.addEventListener('input', () => other.value && inputs.forEach((input) => (input.checked = false)));
-  inputs.forEach((input) => input.addEventListener('change', () => !multiSelect && (other.value = '')));
+  if (!many) other.addEventListener('input', () => other.value && inputs.forEach((input) => (input.checked = false)));
+  inputs.forEach((input) => input.addEventListener('change', () => !many && (other.value = '')));
   const choices = answer
     ? optionButtons(options, name, answer)
     : h('div', { class: 'choices' }, ...options.map(({ label, description }, at) => h('label', {}, inputs[at], h('span', {}, label, description && h('span', { class: 'description' }, description)))));
@@ -145,9 +158,14 @@ function askGroup({ question, header, multiSelect, options }, name, answer, subm
   return {
     element,
     focus: () => (inputs[0]?.isConnected ? inputs[0] : other).focus(),
-    choice: () => ({ labels: options.filter((_, at) => inputs[at].checked).map(({ label }) => label), other: other.value }),
+    choice: () => chosen(options.filter((_, at) => inputs[at].checked).map(({ label }) => label), other.value.trim()),
     choose: (/** @type {number} */ n) => (answer ? options[n - 1] && answer(options[n - 1].label) : inputs[n - 1]?.click()),
   };
+}
+
+/** @param {string[]} labels @param {string} text */
+function chosen(labels, text) {
+  return { labels, text, words: [...labels, text].filter(Boolean).join(', ') };
 }
 
 /**
@@ -163,9 +181,9 @@ function form(fields, name, send) {
   const submit = () => {
     if (!element.reportValidity()) return;
     const content = Object.fromEntries(rows.map(({ field, value }) => [field.name, value()]).filter(([, value]) => value !== undefined));
-    send(acceptForm(content), Object.entries(content).map(([key, value]) => `${key}: ${value}`).join(', ') || 'Accept');
+    send({ form: content }, Object.entries(content).map(([key, value]) => `${key}: ${value}`).join(', ') || 'Accept');
   };
-  const decline = () => send('decline', 'Decline');
+  const decline = () => send({ verdict: 'deny' }, 'Decline');
   const element = h(
     'form',
     { class: 'form', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); submit(); } },

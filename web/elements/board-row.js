@@ -7,7 +7,7 @@ import { activity, checkout } from '../core/board.js';
 import { muteFor } from '../core/mutes.js';
 import { progressOf } from '../core/progress.js';
 import { oneLine, projectName } from '../core/sessions.js';
-import { questionText } from '../core/attention.js';
+import { wordsOf } from '../core/attention.js';
 
 /** @import { BoardRow } from '../core/board.js' */
 /** @import { Store } from '../hub/store.js' */
@@ -63,8 +63,8 @@ export function updateBoardRow(element, { key, session, phase, depth, parent }, 
 function line(phase, session, store) {
   const question = phase.question === undefined ? undefined : store.questions.get(phase.question);
   const report = session.last === undefined ? undefined : store.feed.get(session.last);
-  const reported = report ? oneLine(questionText(report), session.name) : '';
-  const said = activity(phase, question && { msg: questionText(question) }) || reported || (session.title ?? '');
+  const reported = report ? oneLine(wordsOf(report), session.name) : '';
+  const said = activity(phase, question && { msg: question.text }) || reported || (session.title ?? '');
   const until = phase.until ? `until ${clockTime(phase.until)}` : '';
   const progress = phase.name === 'working' ? progressOf(report)?.text : '';
   return [said.slice(0, MAX_TEXT).replace(/\s+/g, ' ').trim(), progress, until].filter(Boolean).join(' · ');

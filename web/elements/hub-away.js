@@ -5,7 +5,7 @@ import { closeButton, revealHidden, stateBadge } from './parts.js';
 import { StoreElement } from './store-element.js';
 import { timeElement } from './time.js';
 import { absence, countAbsence, DECISIONS, REST, RESULTS, summarizeAbsence } from '../core/away.js';
-import { questionText } from '../core/attention.js';
+import { wordsOf } from '../core/attention.js';
 import { oneLine, projectName, sessionFinder } from '../core/sessions.js';
 import { age } from '../core/time.js';
 import { openNotification } from '../hub/alerts.js';
@@ -137,7 +137,7 @@ export class HubAway extends StoreElement {
       {},
       stateBadge({ state: type, text: isOpen ? 'open' : type }),
       h('b', {}, name),
-      h('a', { href: `?id=${id}`, onclick: follow }, ...revealHidden(oneLine(questionText(notification), name))),
+      h('a', { href: `?id=${id}`, onclick: follow }, ...revealHidden(oneLine(wordsOf(notification), name))),
       timeElement(ts, () => this.store.now(), 'ago'),
     );
   }

@@ -10,7 +10,6 @@ import { setTime, timeElement } from './time.js';
 import { requestElement } from './tool-request.js';
 import { isOpenQuestion, settlementText } from '../core/attention.js';
 import { locationCommands } from '../core/commands.js';
-import { needOf } from '../core/need.js';
 import { isEnded } from '../core/sessions.js';
 import { showDirection } from '../core/tool.js';
 import { outboxOf } from '../hub/outbox.js';
@@ -144,7 +143,7 @@ export class HubQuestion extends StoreElement {
    */
   #build(item, question) {
     const { kind, name, project } = item;
-    const need = needOf(question);
+    const isPlan = question.type === 'question' && question.controls[0]?.type === 'verdict';
     const title = h('h3', {}, name);
     this.ariaLabel = `${kind} of ${name}`;
     this.#project.title = showDirection(project);
@@ -152,14 +151,15 @@ export class HubQuestion extends StoreElement {
     this.#undo.ariaLabel = `Undo the answer to ${name}`;
     this.#now.ariaLabel = `Send now, ${name}`;
     this.#withdraw.ariaLabel = `Withdraw, ${name}`;
-    this.#head.append(stateBadge({ state: kind, text: need.kind === 'plan' ? 'plan' : kind }), title, this.#project, this.#time, this.#withdraw);
+    this.#head.append(stateBadge({ state: kind, text: isPlan ? 'plan' : kind }), title, this.#project, this.#time, this.#withdraw);
     this.#withdraw.addEventListener('click', () => this.#withdrawOnConfirm());
     this.#withdraw.addEventListener('blur', () => this.#resetWithdraw());
-    this.#repeatsText = need.kind === 'asks';
-    this.#buildWhat(need, question, item);
-    this.#controls = answerControls(need, name, (answer, label) => this.#answer(answer, label));
+    const choices = question.controls.filter((it) => it.type === 'choice');
+    this.#repeatsText = choices.some(({ header }) => header) || choices.length > 1;
+    this.#buildWhat(isPlan, question, item);
+    this.#controls = answerControls(question.controls, isPlan, name, (answer, label) => this.#answer(answer, label));
     this.#answers.append(this.#deadline, this.#controls.element);
-    const offered = need.kind === 'text' ? need.options : need.kind === 'asks' ? need.asks.flatMap(({ options }) => options.map(({ label }) => label)) : [];
+    const offered = choices.flatMap(({ options }) => options.map(({ label }) => label));
     this.#elsewhere.append(
       offered.length > 0 ? h('ul', { class: 'offered', 'aria-label': `Offered answers, ${name}` }, ...offered.map((option) => h('li', {}, option))) : '',
       this.#reason,
@@ -171,29 +171,28 @@ export class HubQuestion extends StoreElement {
   /**
    * Shows the request of an approval, or a plan.
    *
-   * @param {import('../core/need.js').Need} need
+   * @param {boolean} isPlan
    * @param {Question} question
    * @param {AttentionItem} item
    */
-  #buildWhat(need, question, { name, session }) {
+  #buildWhat(isPlan, question, { name, session }) {
     const { store } = this;
     const context = contextOf(store, session);
-    if (need.kind === 'permission') {
-      const request = requestElement(question.data, { name, cwd: session?.cwd, context });
-      // The text repeats the request, shortened.
-      this.#text.hidden = request !== null;
-      if (request) this.#request.append(request);
+    if (question.request) {
+      // The text repeats the request.
+      this.#text.hidden = true;
+      this.#request.append(requestElement(question.request, { name, cwd: session?.cwd, context }));
     }
-    if (need.kind === 'plan' && need.plan) {
+    if (isPlan) {
       this.#text.hidden = true;
       const plan = h('div', { class: 'plan text', tabindex: '0', role: 'group', 'aria-label': `Plan of ${name}` });
-      showMarkdown(plan, need.plan, { store, context });
+      showMarkdown(plan, question.text, { store, context });
       this.#request.append(plan);
     }
   }
 
   /**
-   * @param {string|string[]} answer
+   * @param {import('./answer-controls.js').Answer} answer
    * @param {string} label
    */
   #answer(answer, label) {

@@ -4,23 +4,21 @@ import { h } from './dom.js';
 import { revealHidden } from './parts.js';
 import { linked } from './rich-text.js';
 import { diffLines } from '../core/diff.js';
-import { risksOf } from '../core/risk.js';
-import { parseRequest } from '../core/tool.js';
 
 /** @import { Context } from '../core/links.js' */
-/** @import { FileChange, Part } from '../core/tool.js' */
+/** @import { Schemas } from '../core/types.js' */
 
 /**
- * The request that the data of an approval describes; null if it describes none.
- *
- * @param {unknown} data
+ * @typedef {Schemas['ToolRequest']} ToolRequest
+ * @typedef {NonNullable<ToolRequest['change']>} FileChange
+ * @typedef {ToolRequest['parts'][number]} Part
+ */
+
+/**
+ * @param {ToolRequest} request
  * @param {{name: string, cwd?: string, context: Context}} asker
  */
-export function requestElement(data, { name, cwd, context }) {
-  const request = parseRequest(data);
-  if (!request) return null;
-  const { tool, parts, change } = request;
-  const risks = parts.filter(({ name: part }) => isCommand(part)).flatMap(({ text }) => risksOf(text));
+export function requestElement({ tool, parts, change, risks }, { name, cwd, context }) {
   return h(
     'div',
     { class: 'request' },

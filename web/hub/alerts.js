@@ -1,13 +1,12 @@
 /** Alerts the person outside the page: title, icon, badge, browser notifications, sound. */
 
-import { alertFor, alertForRest, iconState, iconUrl, isSettled, MORE, needsOf, pageTitle, selectAlerts, urgentNeed } from '../core/alerts.js';
-import { attentionItems, counts } from '../core/attention.js';
+import { alertFor, alertForRest, callsOf, iconState, iconUrl, isSettled, MORE, pageTitle, selectAlerts, urgentCall } from '../core/alerts.js';
 import { isFocused, trackFocus } from './focus.js';
 import { Problem } from './problem.js';
 import { alertBySound } from './sound.js';
 import { canNotify, workerRegistration } from './worker.js';
 
-/** @import { Need } from '../core/alerts.js' */
+/** @import { Call } from '../core/alerts.js' */
 /** @import { Notification as HubNotification } from '../core/types.js' */
 /** @import { Store } from './store.js' */
 
@@ -35,7 +34,7 @@ export async function askPermission() {
 }
 
 export class Alerts {
-  /** The needs so far, by tag; null until the data is loaded. @type {Map<string, Need>|null} */
+  /** The calls so far, by tag; null until the data is loaded. @type {Map<string, Call>|null} */
   #known = null;
   /** When the page was opened, in ms. */
   #openedAt = Date.now();
@@ -54,7 +53,7 @@ export class Alerts {
     const { store } = this;
     const signal = store.closed;
     trackFocus(store.api, signal);
-    const stop = store.watch(['questions', 'needs', 'sessions', 'feed', 'connection'], () => this.#update());
+    const stop = store.watch(['needs', 'feed', 'connection'], () => this.#update());
     store.addEventListener('arrived', (event) => this.#addUrgent(/** @type {CustomEvent} */ (event).detail.notifications), { signal });
     navigator.serviceWorker?.addEventListener('message', (event) => this.#receive(event), { signal });
     // The message lets the worker close what no page could close any more.
@@ -80,19 +79,18 @@ export class Alerts {
   /** Updates the title and the icon, calls the person for new needs, and closes notifications of settled ones. */
   #update() {
     const { store } = this;
-    const items = attentionItems(store);
-    const counted = items.filter(counts);
+    const counted = store.needs.filter(({ counts }) => counts);
     showInTab(counted.length, iconState(counted.map(({ kind }) => kind), store.connection.state));
     if (!store.ready) return;
-    const needs = needsOf(items);
+    const calls = callsOf(store.needs);
     const before = this.#known;
-    this.#known = new Map(needs.map((need) => [need.tag, need]));
+    this.#known = new Map(calls.map((call) => [call.tag, call]));
     const settled = [...this.#urgent].filter(([, { id }]) => isSettled(store.feed.get(id)));
     for (const [tag] of settled) this.#urgent.delete(tag);
     // Needs from before the page was opened are in the page, which the person has just opened.
-    const isNew = (/** @type {Need} */ { tag, ts }) => (before ? !before.has(tag) : Date.parse(ts) > this.#openedAt);
-    if (store.isLeader) this.#call(needs.filter(isNew));
-    this.#replace(needs.filter(({ tag, answers }) => before?.has(tag) && !isEqual(before.get(tag)?.answers, answers)));
+    const isNew = (/** @type {Call} */ { tag, ts }) => (before ? !before.has(tag) : Date.parse(ts) > this.#openedAt);
+    if (store.isLeader) this.#call(calls.filter(isNew));
+    this.#replace(calls.filter(({ tag, answers }) => before?.has(tag) && !isEqual(before.get(tag)?.answers, answers)));
     if (!before || [...before.keys()].some((tag) => !this.#isOpen(tag)) || settled.length > 0) this.#closeSettled();
   }
 
@@ -100,19 +98,19 @@ export class Alerts {
   #addUrgent(notifications) {
     const urgent = notifications.filter(({ priority, from, type, muted_by }) => priority === 'urgent' && !muted_by && from !== 'person' && !REPORTS.includes(type));
     for (const notification of urgent) this.#urgent.set(String(notification.id), notification);
-    this.#call(urgent.map(urgentNeed));
+    this.#call(urgent.map(urgentCall));
   }
 
-  /** @param {Need[]} needs that are new */
-  #call(needs) {
+  /** @param {Call[]} calls that are new */
+  #call(calls) {
     const { store } = this;
-    const { show, more, sound } = selectAlerts(store.preferences, needs, store.now());
+    const { show, more, sound } = selectAlerts(store.preferences, calls);
     if (sound) alertBySound(sound);
     if (show.length === 0) return;
     this.#change(async (registration) => {
       if (await isFocused()) return;
-      for (const need of show.filter(({ tag }) => this.#isOpen(tag))) {
-        const { title, options } = alertFor(need);
+      for (const call of show.filter(({ tag }) => this.#isOpen(tag))) {
+        const { title, options } = alertFor(call);
         await display(registration, title, options);
       }
       const rest = alertForRest(more);
@@ -125,14 +123,14 @@ export class Alerts {
     return this.#known?.has(tag) || this.#urgent.has(tag);
   }
 
-  /** Shows other buttons: an agent waits for a permission only for some time. @param {Need[]} needs */
-  #replace(needs) {
-    if (needs.length === 0) return;
+  /** Shows other buttons: an agent waits for a permission only for some time. @param {Call[]} calls */
+  #replace(calls) {
+    if (calls.length === 0) return;
     this.#change(async (registration) => {
-      for (const need of needs) {
-        const { title, options } = alertFor(need);
-        const isShown = (await registration.getNotifications({ tag: need.tag })).length > 0;
-        if (isShown && this.#isOpen(need.tag)) await display(registration, title, options);
+      for (const call of calls) {
+        const { title, options } = alertFor(call);
+        const isShown = (await registration.getNotifications({ tag: call.tag })).length > 0;
+        if (isShown && this.#isOpen(call.tag)) await display(registration, title, options);
       }
     });
   }
@@ -159,30 +157,31 @@ export class Alerts {
   /**
    * Takes a click on a notification from the service worker.
    *
-   * @param {MessageEvent<{kind: 'answer'|'open', id: number, answer: string}>} event
+   * @param {MessageEvent<{kind: 'answer'|'open', id: number, label: string, answer: import('../core/types.js').Schemas['Answer']}>} event
    */
   #receive({ data, ports }) {
     if (data.kind === 'open' && data.id !== null) openNotification(data.id);
     // One tab answers: the one that reads the stream.
     if (data.kind !== 'answer' || !this.store.isLeader) return;
     ports[0]?.postMessage('taken');
-    this.#answer(data.id, data.answer);
+    this.#answer(data.id, data.label, data.answer);
   }
 
   /**
    * @param {number} id
-   * @param {string} answer
+   * @param {string} label
+   * @param {import('../core/types.js').Schemas['Answer']} answer
    */
-  async #answer(id, answer) {
+  async #answer(id, label, answer) {
     const { store } = this;
     try {
-      store.questions.set(id, await store.api.post(`/questions/${id}/answer`, { answer }));
+      store.questions.set(id, await store.api.post(`/needs/${id}/answer`, { ...answer, revision: id }));
       store.changed('questions');
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       const { message } = error;
       store.toast(`Not answered: ${message}`, { problem: error });
-      this.#change((registration) => display(registration, `Not answered: ${answer}`, { tag: String(id), body: message, data: { id } }));
+      this.#change((registration) => display(registration, `Not answered: ${label}`, { tag: String(id), body: message, data: { id } }));
       store.refreshQuestion(id).catch(() => {});
     }
   }

@@ -13,13 +13,6 @@ import { Problem } from './problem.js';
 /** @import { Notification, Schemas } from '../core/types.js' */
 /** @import { Store } from './store.js' */
 
-/** The shortest interval between requests for the sessions, in ms. */
-const MIN_REFRESH = 250;
-/** The longest interval between these requests while a session works, in ms: its tool calls cause no event. */
-const WORKING_REFRESH = 2_000;
-/** The longest interval between these requests, in ms, because a session that falls silent causes no event. */
-const MAX_REFRESH = 30_000;
-
 export class Live {
   /** The place up to which the log was read, `EPOCH-SEQ`. */
   #cursor = '';
@@ -27,8 +20,6 @@ export class Live {
   #queue = [];
   /** Approvals for which a hook waits now. @type {Set<number>} */
   #heldByHooks = new Set();
-  #refreshed = 0;
-  #refreshing = false;
   /** @type {Stream|null} */
   #stream = null;
 
@@ -52,8 +43,6 @@ export class Live {
       if (message.kind === 'hello' && store.isLeader) this.#sendState();
     });
     signal.addEventListener('abort', unsubscribe);
-    const timer = setInterval(() => document.hidden || this.#refreshStale(), WORKING_REFRESH);
-    signal.addEventListener('abort', () => clearInterval(timer));
     const reconnect = () => document.hidden || this.#stream?.reconnect();
     addEventListener('online', reconnect, { signal });
     document.addEventListener('visibilitychange', reconnect, { signal });
@@ -153,7 +142,6 @@ export class Live {
       if (type === 'answer' && reply_to) this.#refreshQuestion(reply_to);
     }
     store.changed('feed');
-    this.#refreshSessions();
     if (isNew && store.isLeader && unknown.length > 0) {
       store.dispatchEvent(new CustomEvent('arrived', { detail: { notifications: unknown } }));
     }
@@ -171,17 +159,15 @@ export class Live {
     } else if (event === 'delivery') {
       store.feed.applyDelivery(body);
       store.changed('feed');
-      this.#refreshSessions();
     } else if (event === 'question') {
       this.#questionChanged(body);
-    } else if (event === 'session' || event === 'listener') {
-      this.#refreshSessions();
+    } else if (event === 'sessions') {
+      store.updateSessions(body);
     } else if (event === 'presence') {
       this.#applyPresence(body);
     } else if (event === 'need') {
       store.needs = body.needs;
       store.changed('needs');
-      this.#refreshSessions();
     } else if (event === 'preferences') {
       store.preferences = body;
       store.changed('preferences');
@@ -219,7 +205,6 @@ export class Live {
   #applyPresence({ waiters, held }) {
     this.store.waiters = new Map(waiters.map((it) => [`${it.project}/${it.inbox}`, it.waiter]));
     this.store.changed('waiters');
-    this.#refreshSessions();
     // Whether the page can answer an approval depends on whether a hook holds it.
     const before = this.#heldByHooks;
     this.#heldByHooks = new Set(held);
@@ -240,28 +225,5 @@ export class Live {
         : `The hub no longer has the notifications ${from} to ${to}. The page was reloaded.`,
     );
     await this.#loadUntilDone();
-  }
-
-  /** Requests the sessions if they may have changed without an event. */
-  #refreshStale() {
-    const works = [...this.store.sessions.values()].some(({ phase }) => phase.name === 'working');
-    if (Date.now() - this.#refreshed >= (works ? 0 : MAX_REFRESH)) this.#refreshSessions();
-  }
-
-  /** Requests the sessions soon, but at most once an interval. */
-  #refreshSessions() {
-    if (this.#refreshing) return;
-    this.#refreshing = true;
-    const wait = Math.max(0, this.#refreshed + MIN_REFRESH - Date.now());
-    setTimeout(async () => {
-      this.#refreshing = false;
-      this.#refreshed = Date.now();
-      try {
-        this.store.setSessions(await this.store.api.get('/sessions'));
-      } catch (error) {
-        // The stream reports that the hub is unreachable, and the next event retries this request.
-        if (!(error instanceof Problem)) throw error;
-      }
-    }, wait);
   }
 }

@@ -12,7 +12,7 @@ const MARGIN = 1000;
 /** The time for which a settled question stays, so that the person sees the result, in ms. */
 const RESULT_TIME = 1500;
 
-/** @typedef {{answer: string|string[], label: string, due: number, timer: number}} Held `label` says it in the words of the page */
+/** @typedef {{answer: import('../elements/answer-controls.js').Answer, label: string, due: number, timer: number}} Held `label` says it in the words of the page */
 
 /** @type {WeakMap<Store, Outbox>} */
 const outboxes = new WeakMap();
@@ -90,7 +90,7 @@ class Outbox {
    * Holds an answer back, then sends it.
    *
    * @param {Question} question
-   * @param {string|string[]} answer a text, or one for each question of a dialog
+   * @param {Held['answer']} answer
    * @param {string} label
    */
   hold({ id, held_until: until }, answer, label) {
@@ -116,7 +116,7 @@ class Outbox {
     if (!held) return;
     clearTimeout(held.timer);
     this.#held.delete(id);
-    this.settle(id, 'answer', Array.isArray(held.answer) ? { answers: held.answer } : { answer: held.answer });
+    this.settle(id, 'answer', { ...held.answer, revision: id });
   }
 
   flush() {
@@ -149,7 +149,7 @@ class Outbox {
       this.#problems.delete(id);
       this.#sending.add(id);
       if (how === 'answer') this.#recent.add(id);
-      store.questions.set(id, await store.api.post(`/questions/${id}/${how}`, body));
+      store.questions.set(id, await store.api.post(how === 'answer' ? `/needs/${id}/answer` : `/questions/${id}/withdraw`, body));
       return true;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;

@@ -158,6 +158,15 @@ export class Store extends EventTarget {
     this.changed('sessions');
   }
 
+  /** Applies the changes of the list of sessions. @param {import('../core/types.js').Schemas['SessionsEvent']} changes */
+  updateSessions({ whole, sessions, gone, ended }) {
+    if (whole) this.sessions.clear();
+    for (const session of sessions) this.sessions.set(`${session.project}/${session.id}`, session);
+    for (const { project, id } of gone) this.sessions.delete(`${project}/${id}`);
+    this.endedCount = ended;
+    this.changed('sessions');
+  }
+
   /** Loads the sessions that have ended, which are many and seldom looked at. */
   async loadEnded() {
     /** @type {{sessions: Session[]}} */

@@ -5,13 +5,11 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use hub_protocol::{AnswerPost, InboxName, Question, Seq};
+use hub_protocol::{InboxName, Need, Question, Quick, Seq};
 use hubctl::{Connection, Error, Path};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::process::Command;
-
-use crate::needs::{Choice, Need};
 
 /// The hub for the person.
 #[derive(Debug)]
@@ -30,17 +28,16 @@ struct Opened {
 }
 
 impl Acts {
-    /// Answers a question. Returns why the session does not have the answer.
-    pub(crate) async fn answer(&self, id: Seq, choice: &Choice) -> Option<String> {
-        let path = Path::new("/questions").segment(id).segment("answer");
-        let body = AnswerPost::new(choice.answer.clone().into());
-        match self.0.post::<Question>(path, &body).await {
+    /// Gives the answer of a button. Returns why the session does not have it.
+    pub(crate) async fn answer(&self, need: &Need, quick: &Quick) -> Option<String> {
+        let Quick { label, answer } = quick;
+        let path = Path::new("/needs").segment(&need.id).segment("answer");
+        match self.0.post::<Question>(path, answer).await {
             Ok(question) if question.deliverable => None,
             Ok(_) => Some(format!(
-                "The answer {} is stored, but does not reach the session.",
-                choice.label
+                "The answer {label} is stored, but does not reach the session."
             )),
-            Err(error) => Some(format!("Not answered with {}: {error}", choice.label)),
+            Err(error) => Some(format!("Not answered with {label}: {error}")),
         }
     }
 
@@ -51,7 +48,10 @@ impl Acts {
         {
             return None;
         }
-        let failed = self.open_page(need.and_then(|it| it.id)).await.err()?;
+        let failed = self
+            .open_page(need.and_then(|it| it.notification))
+            .await
+            .err()?;
         Some(format!("The dashboard was not opened: {failed:#}"))
     }
 
@@ -59,7 +59,7 @@ impl Acts {
         let session = need
             .session
             .as_ref()
-            .map_or(need.from.as_str(), InboxName::as_str);
+            .map_or(need.name.as_str(), InboxName::as_str);
         let path = Path::new("/sessions").segment(session).segment("go");
         self.0
             .post(path.with("project", &need.project), &json!({}))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use futures_util::StreamExt as _;
-use hub_protocol::{Alert, Priority};
+use hub_protocol::{Alert, Priority, reveal};
 use tokio::time::timeout;
 use zbus::fdo::{DBusProxy, RequestNameFlags};
 use zbus::names::WellKnownName;
@@ -14,7 +14,6 @@ use zbus::zvariant::Value;
 
 use crate::desk::Card;
 use crate::output::say;
-use crate::request::show_direction;
 
 /// The name on the bus that only one instance has.
 const NAME: &str = "local.hub.desktop";
@@ -184,7 +183,7 @@ impl Daemon {
     }
 
     async fn notify(&self, replaces: u32, shape: Shape) -> Option<u32> {
-        let body = show_direction(&shape.body);
+        let body = reveal(&shape.body);
         let body = if self.has_markup {
             escaped(&body)
         } else {
@@ -198,7 +197,7 @@ impl Daemon {
             ("urgency", Value::U8(shape.urgency)),
             ("suppress-sound", Value::Bool(true)),
         ]);
-        let summary = show_direction(&shape.summary);
+        let summary = reveal(&shape.summary);
         let call = self.proxy.notify(
             "hub",
             replaces,
@@ -266,10 +265,10 @@ impl Shape {
                 expires: -1,
             };
         };
-        let answers = need.answers.iter().enumerate();
+        let answers = need.quick.iter().enumerate();
         actions.extend(answers.map(|(at, it)| (format!("answer-{at}"), it.label.clone())));
         actions.push(open("open"));
-        let body = match (need.verb.as_str(), need.text.as_str()) {
+        let body = match (need.title.as_str(), need.brief.as_str()) {
             ("asks", text) if !text.is_empty() => text.to_owned(),
             (verb, "") => verb.to_owned(),
             (verb, text) => format!("{verb}\n{text}"),
@@ -278,7 +277,7 @@ impl Shape {
             summary: card.title.clone(),
             body,
             actions,
-            icon: match need.state {
+            icon: match need.alert {
                 Some(Alert::NeedsYou) => "dialog-question",
                 Some(Alert::YourTurn) => "dialog-information",
                 Some(Alert::Blocked) | None => "dialog-warning",
@@ -288,7 +287,7 @@ impl Shape {
             } else {
                 1
             },
-            expires: if need.state == Some(Alert::NeedsYou) {
+            expires: if need.alert == Some(Alert::NeedsYou) {
                 0
             } else {
                 -1

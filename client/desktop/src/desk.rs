@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hub_protocol::{Epoch, Seq};
+use hub_protocol::{Epoch, Need, Seq};
 
 use crate::feed::Snapshot;
 use crate::memory::Memory;
-use crate::needs::{Need, needs_of};
+use crate::needs::needs_of;
 use crate::rules;
 
 /// The tag of the notification that only counts.
 const MORE: &str = "more";
 
 /// A notification as the daemon is asked to show it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Card {
     /// The title: the session's name.
     pub title: String,
@@ -83,7 +83,7 @@ impl Desk {
     /// Compares a snapshot with what is shown.
     pub(crate) fn update(&mut self, hub: &Snapshot) -> Change {
         let needs = needs_of(hub);
-        let open: BTreeSet<String> = needs.iter().map(|it| it.tag.clone()).collect();
+        let open: BTreeSet<String> = needs.iter().map(|it| it.id.clone()).collect();
         let mut change = Change::default();
         let is_over = |tag: &String| !open.contains(tag) && (tag != MORE || open.is_empty());
         change.close = self
@@ -95,21 +95,21 @@ impl Desk {
         self.shown.retain(|tag, _| !is_over(tag));
         for need in &needs {
             let card = Card::of(need, &needs);
-            if let Some(shown) = self.shown.get_mut(&need.tag)
+            if let Some(shown) = self.shown.get_mut(&need.id)
                 && shown.differs(&card)
             {
                 *shown = card;
-                change.show.push(need.tag.clone());
+                change.show.push(need.id.clone());
             }
         }
         // The first snapshot after a start is compared with the memory of the run before.
         let before = self.known.as_ref().unwrap_or(&self.handled);
-        let new = needs.iter().filter(|it| !before.contains(&it.tag));
-        let (show, more) = rules::select(&hub.preferences, new, hub.now);
+        let new = needs.iter().filter(|it| !before.contains(&it.id));
+        let (show, more) = rules::select(&hub.preferences, new);
         if !hub.focused {
             for need in show {
-                self.shown.insert(need.tag.clone(), Card::of(need, &needs));
-                change.show.push(need.tag.clone());
+                self.shown.insert(need.id.clone(), Card::of(need, &needs));
+                change.show.push(need.id.clone());
             }
             if more > 0 {
                 self.shown.insert(MORE.into(), Card::counting(more));
@@ -167,8 +167,8 @@ impl Card {
             let need = it.need.as_ref()?;
             Some((
                 need.name.clone(),
-                need.text.clone(),
-                need.answers.clone(),
+                need.brief.clone(),
+                need.quick.clone(),
                 need.priority,
             ))
         };

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hub_protocol::{
-    Epoch, HistoryMarks, Kind, Need, Needs, Notification, Preferences, Priority, Question, Seq,
-    Status, Timestamp,
+    Epoch, HistoryMarks, Kind, Need, Needs, Notification, Preferences, Priority, Seq, Status,
 };
 use hubctl::{Connection, Error, Event, EventStream, Path};
 use serde::Deserialize;
@@ -40,16 +39,12 @@ pub(crate) enum Update {
 pub(crate) struct Snapshot {
     /// What the person has to do.
     pub needs: Vec<Need>,
-    /// The open questions.
-    pub questions: Vec<Question>,
     /// The urgent notifications that are neither read nor settled.
     pub urgent: Vec<Notification>,
     /// The person's preferences.
     pub preferences: Preferences,
     /// Whether the person looks at a dashboard.
     pub focused: bool,
-    /// The time of this machine.
-    pub now: Timestamp,
 }
 
 /// A notification of `GET /notifications/{id}`.
@@ -209,15 +204,12 @@ impl Feed {
     async fn load(&mut self) -> Result<(), Error> {
         let hub = Arc::clone(&self.hub);
         let Needs { needs } = hub.get(Path::new("/needs")).await?;
-        let questions = hub.questions().await?;
         let preferences = hub.get(Path::new("/preferences")).await?;
         let snapshot = Snapshot {
             needs,
-            questions,
             urgent: self.load_urgent().await?,
             preferences,
             focused: self.focused,
-            now: Timestamp::now(),
         };
         self.loaded = Instant::now();
         self.due = self.loaded + MAX_REFRESH;

@@ -1,6 +1,6 @@
 //! `hub-desktop`: shows who needs the person as notifications of the desktop, by the rules of the dashboard's alerts.
 //!
-//! `feed` reads the hub, `needs` derives the needs, `desk` decides what is shown, `daemon` shows it over D-Bus, and `acts`
+//! `feed` reads the hub, `needs` adds urgent notifications to its needs, `desk` decides what is shown, `daemon` shows it over D-Bus, and `acts`
 //! does what the person chose.
 
 mod acts;
@@ -11,7 +11,6 @@ mod feed;
 mod memory;
 mod needs;
 mod output;
-mod request;
 mod rules;
 mod service;
 mod unit;

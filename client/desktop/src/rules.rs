@@ -1,11 +1,8 @@
-//! When a need may disturb the person: the states of the preferences, mutes and quiet hours. The rules are those of
-//! `web/core/alerts.js`, `mutes.js` and `quiet-hours.js`.
+//! The needs that disturb the person now: those of the chosen states that the hub does not silence, the most urgent first.
 
 use std::collections::BTreeSet;
 
-use hub_protocol::{Alert, InboxName, Preferences, Priority, Timestamp};
-
-use crate::needs::Need;
+use hub_protocol::{Alert, Need, Preferences, Priority};
 
 /// The number of simultaneous needs that are shown one by one; the others are only counted.
 const MAX_SHOWN: usize = 4;
@@ -18,14 +15,13 @@ const DEFAULT: [Alert; 2] = [Alert::NeedsYou, Alert::Blocked];
 pub(crate) fn select<'a>(
     preferences: &Preferences,
     needs: impl IntoIterator<Item = &'a Need>,
-    now: Timestamp,
 ) -> (Vec<&'a Need>, usize) {
     let states = states(preferences);
     let wanted = |need: &&Need| {
-        need.state.is_none_or(|state| states.contains(&state)) && may_alert(preferences, need, now)
+        need.silenced.is_none() && need.alert.is_none_or(|state| states.contains(&state))
     };
     let mut show: Vec<&Need> = needs.into_iter().filter(wanted).collect();
-    show.sort_by_key(|need| (rank(need), need.ts));
+    show.sort_by_key(|need| (rank(need), need.since));
     // A single remaining need is shown itself, because its count would need the same space.
     let count = if show.len() == MAX_SHOWN + 1 {
         show.len()
@@ -47,18 +43,5 @@ fn states(preferences: &Preferences) -> BTreeSet<Alert> {
 
 fn rank(need: &Need) -> Option<Alert> {
     // `None` sorts first.
-    need.state.filter(|_| need.priority != Priority::Urgent)
-}
-
-/// Whether the need may disturb the person now. `urgent` always may.
-fn may_alert(preferences: &Preferences, need: &Need, now: Timestamp) -> bool {
-    need.priority == Priority::Urgent
-        || !(preferences.quiet.as_ref().is_some_and(|it| it.apply(now))
-            || is_muted(preferences, need, now))
-}
-
-fn is_muted(preferences: &Preferences, need: &Need, now: Timestamp) -> bool {
-    let is_own = |it: &InboxName| it.as_str() == need.from || Some(it) == need.session.as_ref();
-    let mut mutes = preferences.mutes.iter();
-    mutes.any(|it| it.applies(&need.project, is_own, now))
+    need.alert.filter(|_| need.priority != Priority::Urgent)
 }

@@ -121,9 +121,9 @@ impl Service {
             let need = card.need.as_ref();
             let answer = choice
                 .zip(need)
-                .and_then(|(at, need)| Some((need.id?, need.answers.get(at)?)));
+                .and_then(|(at, need)| Some((need, need.quick.get(at)?)));
             let failed = match answer {
-                Some((id, answer)) => acts.answer(id, answer).await,
+                Some((need, quick)) => acts.answer(need, quick).await,
                 None => acts.open(need).await,
             };
             if let Some(text) = failed {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::{Kind, ProjectName, Question, QuestionState, Seq, Timestamp};
+use hub_protocol::{Control, Kind, ProjectName, Question, QuestionState, Seq, Timestamp};
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
@@ -31,15 +31,19 @@ pub(crate) async fn question(hub: &Hub, id: Seq) -> Result<Question, Error> {
     parse(&hub.text(&Request::get(path(id))).await?)
 }
 
-/// Applies `action` to the question `id` and returns the hub's answer. Returns `None`, and reports the outcome, if the
-/// question was already settled.
+/// Applies `action` to the question `id`, as [`settled`] does.
 pub(crate) async fn act(
     hub: &Hub,
     id: Seq,
     action: &str,
     body: String,
 ) -> Result<Option<String>, Error> {
-    let request = Request::post(path(id).segment(action), body);
+    settled(hub, id, Request::post(path(id).segment(action), body)).await
+}
+
+/// Sends a request about the question `id` and returns the hub's answer. Returns `None`, and reports the outcome, if the
+/// question was already settled.
+pub(crate) async fn settled(hub: &Hub, id: Seq, request: Request) -> Result<Option<String>, Error> {
     match hub.text(&request).await {
         Ok(answer) => Ok(Some(answer)),
         Err(Error::Refused(problem)) if problem.code == "question_settled" => {
@@ -87,14 +91,17 @@ pub(crate) fn describe(question: &Question, now: Timestamp) -> String {
         age(question.ts, now),
         said(whole(question))
     );
-    for (number, option) in (1..).zip(question.options.iter().flatten()) {
+    let choices = question.controls.iter().filter_map(|it| match it {
+        Control::Choice(choice) => Some(choice),
+        _ => None,
+    });
+    for (at, choice) in (1..).zip(choices) {
         // Writing to a String cannot fail.
-        let _ = write!(shown, "  [{number}] {}", said(option));
-    }
-    for (at, part) in (1..).zip(&question.parts) {
-        let _ = write!(shown, "  {at}. {}", said(&part.question));
-        for (number, option) in (1..).zip(&part.options) {
-            let _ = write!(shown, "  [{number}] {}", said(option));
+        if question.controls.len() > 1 {
+            let _ = write!(shown, "  {at}. {}", said(&choice.question));
+        }
+        for (number, option) in (1..).zip(&choice.options) {
+            let _ = write!(shown, "  [{number}] {}", said(&option.label));
         }
     }
     if question.state != QuestionState::Open {

@@ -1,12 +1,12 @@
 //! `hubctl answer`: answers a question.
 
-use hub_protocol::{AnswerDelivery, AnswerPost, AnswerText, Question, Seq};
+use hub_protocol::{Answer, AnswerDelivery, AnswerPost, Chosen, Control, Offer, Question, Seq};
 
 use super::notify::text;
-use crate::api::question::{act, question, whole};
+use crate::api::question::{question, settled, whole};
 use crate::error::Error;
 use crate::exit_code::Exit;
-use crate::hub::{Hub, json, parse};
+use crate::hub::{Path, Request, json, parse};
 use crate::identity::Context;
 use crate::identity::sender::by;
 use crate::output::text::{json_line, said};
@@ -52,10 +52,11 @@ pub(crate) struct AnswerArgs {
 
 pub(crate) async fn run(args: &AnswerArgs, context: &Context) -> Result<Exit, Error> {
     let hub = context.hub()?;
+    let asked = question(&hub, args.id).await?;
     let answer = match (&args.option[..], &args.each[..]) {
-        ([], []) => AnswerText::Whole(text(&args.answer)?),
-        ([], each) => AnswerText::Each(each.to_vec()),
-        (options, _) => offered(&hub, args.id, options).await?,
+        ([], []) => Answer::of_words(&text(&args.answer)?, &asked.controls),
+        ([], each) => Answer::Choices(each.iter().map(|it| typed(it)).collect()),
+        (options, _) => offered(&asked, options)?,
     };
     let by = by(context).await?;
     let shown = answer.to_string();
@@ -64,7 +65,8 @@ pub(crate) async fn run(args: &AnswerArgs, context: &Context) -> Result<Exit, Er
         by: by.by,
         ..AnswerPost::new(answer)
     })?;
-    let Some(text) = act(&hub, args.id, "answer", body).await? else {
+    let path = Path::new("/needs").segment(args.id).segment("answer");
+    let Some(text) = settled(&hub, args.id, Request::post(path, body)).await? else {
         return Ok(Exit::REFUSED);
     };
     let question: Question = parse(&text)?;
@@ -107,13 +109,26 @@ fn progress(question: &Question) -> (&'static str, Exit) {
     }
 }
 
+fn typed(text: &str) -> Chosen {
+    Chosen {
+        labels: Vec::new(),
+        text: Some(text.to_owned()).filter(|it| !it.trim().is_empty()),
+    }
+}
+
 /// Returns the options that match `chosen`, one for each question of a dialog.
-async fn offered(hub: &Hub, id: Seq, chosen: &[String]) -> Result<AnswerText, Error> {
-    let question = question(hub, id).await?;
-    let alone = [question.options.unwrap_or_default()];
-    let parts = question.parts.into_iter().map(|it| it.options);
-    let parts: Vec<_> = parts.collect();
-    let questions = if parts.is_empty() { &alone[..] } else { &parts };
+fn offered(question: &Question, chosen: &[String]) -> Result<Answer, Error> {
+    let id = question.id;
+    let choices = question.controls.iter().filter_map(|it| match it {
+        Control::Choice(choice) => Some(&choice.options[..]),
+        _ => None,
+    });
+    let questions: Vec<_> = choices.collect();
+    if questions.is_empty() {
+        return Err(Error::Usage(format!(
+            "question {id} offers no options: answer it with text"
+        )));
+    }
     if chosen.len() != questions.len() {
         let (count, given) = (questions.len(), chosen.len());
         return Err(Error::Usage(format!(
@@ -121,29 +136,28 @@ async fn offered(hub: &Hub, id: Seq, chosen: &[String]) -> Result<AnswerText, Er
         )));
     }
     let found = questions.iter().zip(chosen);
-    let found: Result<Vec<_>, _> = found.map(|(all, one)| option(id, all, one)).collect();
-    let mut found = found?;
-    Ok(match found.pop() {
-        Some(only) if parts.is_empty() => AnswerText::Whole(only),
-        last => {
-            found.extend(last);
-            AnswerText::Each(found)
-        }
-    })
+    let found = found.map(|(all, one)| {
+        let label = option(id, all, one)?;
+        Ok(Chosen {
+            labels: vec![label],
+            text: None,
+        })
+    });
+    Ok(Answer::Choices(found.collect::<Result<_, Error>>()?))
 }
 
 /// Returns the option that matches `option`: by its text, or by its number as `hubctl questions` shows it.
-fn option(id: Seq, options: &[String], option: &str) -> Result<String, Error> {
-    let numbered = || options.get(option.parse::<usize>().ok()?.checked_sub(1)?);
-    match options.iter().find(|it| *it == option).or_else(numbered) {
-        Some(found) => Ok(found.clone()),
+fn option(id: Seq, options: &[Offer], option: &str) -> Result<String, Error> {
+    let labels: Vec<_> = options.iter().map(|it| &it.label).collect();
+    let numbered = || labels.get(option.parse::<usize>().ok()?.checked_sub(1)?);
+    match labels.iter().find(|it| **it == option).or_else(numbered) {
+        Some(found) => Ok((*found).clone()),
         None if options.is_empty() => Err(Error::Usage(format!(
             "question {id} offers no options: answer it with text"
         ))),
         None => Err(Error::Usage(format!(
             "question {id} has no option '{option}'; it offers: {}",
-            options
-                .iter()
+            { labels.iter() }
                 .map(|it| said(it))
                 .collect::<Vec<_>>()
                 .join(", ")

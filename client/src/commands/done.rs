@@ -12,8 +12,8 @@ use crate::output::println;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What a session needs is ended until the session reports something else; an urgent message is acknowledged. `hubctl needs`
-lists both. A question ends by `hubctl answer`.
+Ends the need of a session until the session reports something else, and acknowledges an urgent
+message: `hubctl needs` lists both. A question ends by `hubctl answer`.
 
 Examples:
   hubctl done worker-1
@@ -34,14 +34,16 @@ pub(crate) struct DoneArgs {
 
 pub(crate) async fn run(args: &DoneArgs, context: &Context) -> Result<Exit, Error> {
     let hub = context.hub()?;
+    if args.undo {
+        // A closed need is in no list.
+        for id in &args.needs {
+            end(&hub, id, args).await?;
+        }
+        return Ok(Exit::DONE);
+    }
     let Needs { needs } = parse(&needs::list(context).await?)?;
     for named in &args.needs {
-        let ids = if args.undo {
-            vec![named.as_str()]
-        } else {
-            find(&needs, named)?
-        };
-        for id in ids {
+        for id in find(&needs, named)? {
             end(&hub, id, args).await?;
         }
     }
@@ -55,7 +57,7 @@ fn find<'a>(needs: &'a [Need], named: &str) -> Result<Vec<&'a str>, Error> {
     }
     let is_session = |it: &Need| it.session.as_ref().is_some_and(|it| it.as_str() == named);
     let mut own = needs.iter().filter(|it| it.name == named || is_session(it));
-    if let Some(question) = own.clone().find(|it| !it.kind.is_closable()) {
+    if let Some(question) = own.clone().find(|it| !it.closable) {
         let id = &question.id;
         return Err(anyhow::anyhow!("{named} asks: `hubctl answer {id} …`").into());
     }

@@ -1,6 +1,6 @@
 //! `hubctl needs`: lists what the person has to do.
 
-use hub_protocol::{Need, NeedKind, Needs, Timestamp};
+use hub_protocol::{Need, Needs, Timestamp};
 
 use crate::error::Error;
 use crate::exit_code::Exit;
@@ -16,8 +16,9 @@ const WIDTH: usize = 60;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The most urgent kind first, and within a kind the oldest: the list that the dashboard shows. Reading ends no need. A question
-ends by `hubctl answer`; any other by `hubctl done`, by a message to the session, or when the session goes on.
+The most urgent kind first, and within a kind the oldest: the list that the dashboard shows.
+Reading ends no need. A question ends by `hubctl answer`; any other by `hubctl done`, or when
+the session goes on. A message to a session that has stopped ends its turn.
 
 Examples:
   hubctl needs
@@ -55,25 +56,10 @@ fn row(need: &Need, now: Timestamp) -> [String; 6] {
     let brief = need.brief.split_whitespace().collect::<Vec<_>>().join(" ");
     [
         need.id.clone(),
-        kind(need.kind).to_owned(),
+        need.kind.words().to_owned(),
         line(&need.name).into_owned(),
         age(need.since, now),
         cut(&line(&brief), WIDTH).into_owned(),
         format!("in {}", need.project),
     ]
-}
-
-fn kind(kind: NeedKind) -> &'static str {
-    match kind {
-        NeedKind::Urgent => "urgent",
-        NeedKind::Permission => "permission",
-        NeedKind::Question => "question",
-        NeedKind::Plan => "plan",
-        NeedKind::Form => "form",
-        NeedKind::Died => "died",
-        NeedKind::Error => "error",
-        NeedKind::Turn => "your turn",
-        NeedKind::Limit => "limit",
-        NeedKind::Silent => "silent",
-    }
 }

@@ -3,12 +3,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use hub_protocol::{AnswerText, Notification, ProjectName, Question, Seq, Session, Timestamp};
+use hub_protocol::{Answer, Notification, ProjectName, Question, Seq, Session, Timestamp};
 use ratatui::crossterm::event::KeyEvent;
 
 use crate::details::{Details, Known};
 use crate::draft::Draft;
 use crate::input::Input;
+use crate::needs::{count, needs};
 use crate::outbox::{Held, Outbox};
 use crate::rows::{Row, rows};
 use crate::store::Store;
@@ -25,11 +26,11 @@ const MISPRESS: i64 = 500;
 const REST: i64 = 200;
 
 /// A request to the hub.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Request {
     Answer {
         id: Seq,
-        answer: AnswerText,
+        answer: Answer,
     },
     Mark {
         ids: Vec<Seq>,
@@ -85,6 +86,8 @@ pub(crate) struct App {
     pub(crate) scroll: usize,
     /// Whether the details take the whole screen.
     pub(crate) zoomed: bool,
+    /// The text that rows must have to be shown; empty for all of them.
+    pub(crate) filter: String,
     pub(crate) quit: bool,
     outbox: Outbox,
     drafts: HashMap<Seq, Draft>,
@@ -113,13 +116,18 @@ struct Target {
 }
 
 impl App {
-    /// The rows and the index of the selected one, at `now` of the hub's clock.
-    pub(crate) fn rows(&self, now: Timestamp) -> (Vec<Row<'_>>, Option<usize>) {
-        let rows = rows(&self.store, now);
+    /// The rows and the index of the selected one.
+    pub(crate) fn rows(&self) -> (Vec<Row<'_>>, Option<usize>) {
+        let rows = rows(&self.store, &self.filter);
         let selected = rows
             .iter()
             .position(|it| it.key().is_some() && it.key() == self.selected);
         (rows, selected)
+    }
+
+    /// The number of needs, also of those that the filter hides.
+    pub(crate) fn count(&self) -> usize {
+        count(&needs(&self.store))
     }
 
     /// The answer to a question that is held back.
@@ -129,7 +137,7 @@ impl App {
 
     /// The details of the selected row.
     pub(crate) fn details(&self, now: Timestamp) -> Details {
-        let (rows, selected) = self.rows(now);
+        let (rows, selected) = self.rows();
         let Some(row) = selected.and_then(|at| rows.get(at)) else {
             return Details::default();
         };
@@ -178,7 +186,7 @@ impl App {
         self.keep_selection(now);
         let due = self.outbox.due(now);
         let mut requests = sent(due);
-        let (rows, selected) = self.rows(now);
+        let (rows, selected) = self.rows();
         let rests = now.as_millis() - self.selected_at.0.as_millis() >= REST;
         let wanted = selected
             .filter(|_| rests)
@@ -197,7 +205,7 @@ impl App {
     /// Selects another row if the selected one is gone: the one at its place, a need if there is any. A session that was
     /// selected only because there was no need gives way to the first need.
     fn keep_selection(&mut self, now: Timestamp) {
-        let keys = self.keys(now);
+        let keys = self.keys();
         let needs = keys.iter().filter(|it| !is_of_session(it)).count();
         let on_session = self.selected.as_deref().is_none_or(is_of_session);
         let gives_way = on_session && needs > 0 && !self.selected_at.1;
@@ -220,8 +228,8 @@ impl App {
         self.scroll = 0;
     }
 
-    fn keys(&self, now: Timestamp) -> Vec<String> {
-        let rows = rows(&self.store, now);
+    fn keys(&self) -> Vec<String> {
+        let rows = rows(&self.store, &self.filter);
         rows.iter().filter_map(Row::key).collect()
     }
 
@@ -235,14 +243,14 @@ impl App {
 
     /// Selects the row `by` rows below the selected one.
     fn move_by(&mut self, by: isize, now: Timestamp) {
-        let keys = self.keys(now);
+        let keys = self.keys();
         let last = keys.len().saturating_sub(1);
         let at = self.position.saturating_add_signed(by).min(last);
         self.select(keys.into_iter().nth(at), now);
     }
 
-    fn target(&self, now: Timestamp) -> Option<Target> {
-        let (rows, selected) = self.rows(now);
+    fn target(&self) -> Option<Target> {
+        let (rows, selected) = self.rows();
         let row = rows.get(selected?)?;
         Some(Target {
             question: row.question().cloned(),

@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use hub_needs::Finder;
 use hub_protocol::{PhaseName, Session};
 
+use crate::finder::Finder;
 use crate::text::{line, without_name};
 
 /// The groups in their order.
@@ -24,13 +24,16 @@ pub(crate) struct BoardRow<'a> {
     pub(crate) depth: usize,
 }
 
-/// The groups that have sessions: title and rows.
-pub(crate) fn board(sessions: &[Session]) -> Vec<(&'static str, Vec<BoardRow<'_>>)> {
+/// The groups of the sessions that are shown: title and rows. A group without sessions is left out.
+pub(crate) fn board(
+    sessions: &[Session],
+    is_shown: impl Fn(&Session) -> bool,
+) -> Vec<(&'static str, Vec<BoardRow<'_>>)> {
     let finder = Finder::of(sessions);
     let groups = GROUPS.iter().map(|(phase, title)| {
         let mut members: Vec<_> = sessions
             .iter()
-            .filter(|it| it.phase.name == *phase)
+            .filter(|it| it.phase.name == *phase && is_shown(it))
             .collect();
         members.sort_by(|a, b| compare(*phase, a, b));
         let mut rows = Vec::new();
@@ -118,7 +121,7 @@ mod tests {
     #[test]
     fn sessions_are_grouped_by_phase_and_the_longest_wait_is_first() {
         let store = store();
-        let groups = board(&store.sessions);
+        let groups = board(&store.sessions, |_| true);
         let shown: Vec<_> = groups
             .iter()
             .map(|(title, rows)| {
@@ -146,7 +149,7 @@ mod tests {
         parent(1, "top");
         parent(2, "c");
         parent(3, "b");
-        let groups = board(&all);
+        let groups = board(&all, |_| true);
         let rows = groups[0].1.iter();
         let shown: Vec<_> = rows
             .map(|it| (it.session.name.as_str(), it.depth))

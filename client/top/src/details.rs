@@ -1,16 +1,16 @@
 //! The details of a selected row, as lines of text with a tone.
 
-use hub_needs::{Edit, ToolRequest, question_text, tool_request};
 use hub_protocol::{
-    AnswerDelivery, Counted, Notification, Question, QuestionState, Seq, Session, Timestamp,
+    Answer, AnswerDelivery, Choice, Chosen, Control, Counted, Edit, Notification, Question,
+    QuestionState, RequestPart, Seq, Session, Timestamp, ToolRequest,
 };
 use hubctl::age;
-use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 use crate::board::activity;
-use crate::dialog::{Dialog, dialog};
-use crate::draft::Draft;
+use crate::draft::{Draft, choices};
+use crate::form;
+use crate::markdown::{self, Part};
 use crate::needs::Need;
 use crate::outbox::Outbox;
 use crate::text::{line, lines};
@@ -22,9 +22,13 @@ pub(crate) enum Tone {
     Strong,
     Dim,
     Alert,
+    Code,
     Added,
     Removed,
 }
+
+const NO_APPROVAL: &str =
+    "d deny · the hub does not have all of it: only the agent's own terminal can allow it";
 
 /// The lines of the details.
 #[derive(Debug, Default)]
@@ -42,15 +46,6 @@ pub(crate) struct Known<'a> {
     pub(crate) outbox: &'a Outbox,
     /// By the hub's clock.
     pub(crate) now: Timestamp,
-}
-
-/// The keys that decide; without approval if the hub cannot give the whole request.
-fn approve<'a>(question: &Question, keys: &'a str) -> &'a str {
-    if question.complete {
-        keys
-    } else {
-        "d deny · not all of it can be shown here: open it on the dashboard to approve it"
-    }
 }
 
 impl Details {
@@ -117,6 +112,16 @@ impl Details {
         self.lines.extend(lines(text).map(|it| (tone, it)));
     }
 
+    /// The words of an agent.
+    fn words(&mut self, text: &str) {
+        let parts = markdown::parts(text).into_iter();
+        self.lines.extend(parts.map(|(part, line)| match part {
+            Part::Words => (Tone::Plain, line),
+            Part::Heading => (Tone::Strong, line),
+            Part::Code => (Tone::Code, line),
+        }));
+    }
+
     fn optional(&mut self, tone: Tone, label: &str, text: Option<&str>) {
         if let Some(text) = text.filter(|it| !it.is_empty()) {
             self.push(tone, &format!("{label}{text}"));
@@ -147,50 +152,47 @@ impl Details {
             self.push(Tone::Dim, &format!("{by} has claimed it"));
         }
         self.blank();
-        match dialog(question) {
-            Dialog::Permission { always } => {
-                let request = question.data.as_ref().and_then(tool_request);
-                match request {
-                    Some(request) => self.request(&request),
-                    None => self.text(Tone::Plain, question_text(question)),
-                }
-                self.end_of_request();
-                self.push(Tone::Dim, approve(question, "a approve · d deny"));
-                let always = Some(always.as_str()).filter(|_| question.complete);
-                self.optional(Tone::Dim, "A approve, and from now on: ", always);
-            }
-            Dialog::Plan { plan, edits } => {
-                let text = if plan.is_empty() {
-                    question_text(question)
-                } else {
-                    plan
-                };
-                self.text(Tone::Plain, text);
-                self.end_of_request();
-                let more = if edits {
-                    " · A approve, and accept edits"
-                } else {
-                    ""
-                };
-                let keys = format!("a approve · d reject{more}");
-                self.push(Tone::Dim, approve(question, &keys));
-            }
-            Dialog::Asks(asks) => self.asks(&asks, known.draft),
-            Dialog::Form { schema } => {
-                self.text(Tone::Plain, question_text(question));
-                for (name, of) in schema {
-                    self.field(name, of);
+        match &question.controls[..] {
+            [verdict @ Control::Verdict { .. }] => self.verdict(question, verdict),
+            [Control::Choice(_), ..] => self.choices(question, known),
+            [Control::Form { fields }] => {
+                self.words(&question.text);
+                for field in fields {
+                    self.push(Tone::Plain, &form::described(field));
                 }
                 self.push(Tone::Dim, "Enter fill in · d decline");
             }
-            Dialog::Text(options) => {
-                self.text(Tone::Plain, question_text(question));
-                for (number, option) in (1..).zip(options) {
-                    self.push(Tone::Strong, &format!("{number} {option}"));
-                }
-            }
+            _ => self.words(&question.text),
         }
         self.answer(question, known);
+    }
+
+    /// A permission or a plan.
+    fn verdict(&mut self, question: &Question, verdict: &Control) {
+        match &question.request {
+            Some(request) => self.request(request),
+            None => self.words(&question.text),
+        }
+        self.end_of_request();
+        if is_answerable(question) {
+            self.keys(verdict);
+        }
+    }
+
+    /// The keys that decide.
+    fn keys(&mut self, verdict: &Control) {
+        let Control::Verdict {
+            allow: true,
+            always,
+            edits,
+        } = verdict
+        else {
+            return self.push(Tone::Dim, NO_APPROVAL);
+        };
+        self.push(Tone::Dim, "a approve · d deny");
+        self.optional(Tone::Dim, "A approve, and from now on: ", always.as_deref());
+        let edits = edits.then_some("A approve, and accept edits");
+        self.optional(Tone::Dim, "", edits);
     }
 
     /// The way of the answer: held back, refused, or only possible elsewhere.
@@ -221,26 +223,25 @@ impl Details {
 
     fn request(&mut self, request: &ToolRequest) {
         self.optional(Tone::Dim, "wants to use ", Some(&request.tool));
+        let risks = request.risks.join(" · ");
+        self.optional(Tone::Alert, "⚠ ", Some(&risks));
         if let Some(change) = &request.change {
             self.push(Tone::Strong, &change.path);
             for edit in &change.edits {
                 self.edit(edit);
             }
         }
-        for (name, text) in &request.parts {
-            let is_command = ["", "command", "cmd"].contains(&name.as_str());
-            if !is_command {
-                self.push(Tone::Dim, &format!("{name}:"));
-            }
-            self.text(
-                if is_command {
-                    Tone::Strong
-                } else {
-                    Tone::Plain
-                },
-                text,
-            );
+        for part in &request.parts {
+            self.part(part);
         }
+    }
+
+    fn part(&mut self, part: &RequestPart) {
+        if part.is_command() {
+            return self.text(Tone::Strong, &part.text);
+        }
+        self.push(Tone::Dim, &format!("{}:", part.name));
+        self.text(Tone::Plain, &part.text);
     }
 
     /// The difference of an edit by lines, with a few unchanged lines around.
@@ -270,45 +271,50 @@ impl Details {
         }
     }
 
-    fn asks(&mut self, asks: &[crate::dialog::Ask<'_>], draft: Option<&Draft>) {
-        let answers = draft.map_or(&[][..], Draft::answers);
-        for (at, ask) in asks.iter().enumerate() {
-            self.text(Tone::Strong, ask.question);
-            let is_current = at == answers.len();
-            for (number, (label, description)) in (1..).zip(&ask.options) {
-                let mark = if draft.is_some_and(|it| is_current && it.is_marked(number)) {
-                    "✓ "
-                } else {
-                    ""
-                };
-                let description = if description.is_empty() {
-                    String::new()
-                } else {
-                    format!(" – {description}")
-                };
-                let number = if is_current {
-                    number.to_string()
-                } else {
-                    "·".into()
-                };
-                self.push(Tone::Plain, &format!("{number} {mark}{label}{description}"));
-            }
-            self.optional(Tone::Added, "answer: ", answers.get(at).map(String::as_str));
-            if is_current && ask.many {
-                self.push(Tone::Dim, "choose any, then Enter");
+    /// The questions of a dialog, with their answers so far.
+    fn choices(&mut self, question: &Question, known: &Known<'_>) {
+        let held = known.outbox.held(question.id).map(|it| &it.answer);
+        let given = match (held, known.draft) {
+            (Some(Answer::Choices(all)), _) => all,
+            (_, Some(draft)) => draft.answers(),
+            _ => &[],
+        };
+        for (at, choice) in choices(question).into_iter().enumerate() {
+            self.words(&choice.question);
+            match given.get(at) {
+                Some(chosen) => self.chosen(choice, chosen),
+                None => self.offers(choice, known.draft, at == given.len()),
             }
         }
     }
 
-    fn field(&mut self, name: &str, of: &Value) {
-        let kind = of["type"].as_str().unwrap_or("text");
-        let title = of["title"].as_str().or(of["description"].as_str());
-        let title = title.map_or(String::new(), |it| format!(" – {it}"));
-        let choices = match (&of["enum"], &of["oneOf"]) {
-            (Value::Null, Value::Null) => String::new(),
-            (Value::Null, choices) | (choices, _) => format!(" {choices}"),
-        };
-        self.push(Tone::Plain, &format!("{name} ({kind}){title}{choices}"));
+    /// The options of a question; those of the current one can be chosen.
+    fn offers(&mut self, choice: &Choice, draft: Option<&Draft>, is_current: bool) {
+        for (number, offer) in (1..).zip(&choice.options) {
+            let is_marked = is_current && draft.is_some_and(|it| it.is_marked(number));
+            let mark = if is_marked { "✓ " } else { "" };
+            let key = if is_current {
+                number.to_string()
+            } else {
+                "·".into()
+            };
+            let text = format!("{key} {mark}{}", offer.label);
+            match offer.description.as_str() {
+                "" => self.push(Tone::Strong, &text),
+                more => self.push(Tone::Plain, &format!("{text} – {more}")),
+            }
+        }
+        if is_current && choice.many {
+            self.push(Tone::Dim, "choose any, then Enter");
+        }
+    }
+
+    fn chosen(&mut self, choice: &Choice, chosen: &Chosen) {
+        for offer in &choice.options {
+            self.push(Tone::Dim, &format!("· {}", offer.label));
+        }
+        let answer = Answer::Choices(vec![chosen.clone()]);
+        self.push(Tone::Added, &format!("answer: {answer}"));
     }
 
     fn trouble(&mut self, need: &Need<'_>, known: &Known<'_>) {
@@ -323,7 +329,7 @@ impl Details {
             .iter()
             .find(|it| Some(it.id) == need.notification);
         let said = about.and_then(|it| it.data.as_ref()?["said"].as_str());
-        self.text(Tone::Plain, said.unwrap_or(&need.text));
+        self.words(said.unwrap_or(&need.text));
         let evidence = need.session.and_then(|it| it.evidence.as_deref());
         self.optional(Tone::Dim, "by its ", evidence);
         self.blank();
@@ -348,7 +354,7 @@ impl Details {
                 Tone::Strong,
                 &format!("{from} · {} ago", age(one.ts, known.now)),
             );
-            self.text(Tone::Plain, &one.msg);
+            self.words(&one.msg);
         }
     }
 }
@@ -363,11 +369,11 @@ mod tests {
     use super::*;
     use crate::needs::needs;
     use crate::store::fixture::{at, store};
-    use serde_json::json;
+    use hub_protocol::FileChange;
 
     /// The details of the need with this name.
     fn shown(store: &crate::store::Store, name: &str, outbox: &Outbox) -> Vec<String> {
-        let all = needs(store, at(100));
+        let all = needs(store);
         let need = all.iter().find(|it| it.name == name).unwrap();
         let known = Known {
             thread: &[],
@@ -387,10 +393,11 @@ mod tests {
     fn a_permission_shows_its_whole_command_and_its_directory() {
         let text = shown(&store(), "web", &Outbox::default());
         let expected = [
-            "web · approve · 1 min ago",
+            "web · permission · 1 min ago",
             "in /src/web",
             "",
             "wants to use Bash",
+            "⚠ force-push",
             "git push --force",
             "description:",
             "Push",
@@ -407,8 +414,16 @@ mod tests {
         let lines: Vec<String> = (1..=9).map(|n| format!("line {n}\n")).collect();
         let before = lines.concat();
         let after = before.replace("line 7\n", "line seven\u{1b}[2J\n");
-        store.questions[1].data = Some(json!({"tool_name": "Edit",
-            "tool_input": {"file_path": "/src/a.rs", "old_string": before, "new_string": after}}));
+        let edit = Edit {
+            before,
+            after,
+            all: false,
+        };
+        let request = store.questions[1].request.as_mut().unwrap();
+        request.change = Some(FileChange {
+            path: "/src/a.rs".into(),
+            edits: vec![edit],
+        });
         let text = shown(&store, "web", &Outbox::default()).join("\n");
         let diff = "/src/a.rs\n… 3 unchanged lines\n  line 4\n  line 5\n  line 6\n- line 7\n+ line seven\\u001b[2J\n  line 8\n  line 9\n";
         assert!(text.contains(diff), "{text}");
@@ -420,9 +435,28 @@ mod tests {
         let mut outbox = Outbox::default();
         let text = shown(&store, "db", &outbox).join("\n");
         assert!(text.contains("Which db?\n1 postgres\n2 sqlite"), "{text}");
-        outbox.hold(&store.questions[0], "sqlite".into(), at(100));
+        let sqlite = Chosen {
+            labels: vec!["sqlite".into()],
+            text: None,
+        };
+        outbox.hold(&store.questions[0], Answer::Choices(vec![sqlite]), at(100));
         let text = shown(&store, "db", &outbox).join("\n");
         assert!(text.contains("sqlite – will be sent · u undo"), "{text}");
+    }
+
+    #[test]
+    fn a_request_that_the_hub_does_not_have_whole_offers_no_approval() {
+        let mut store = store();
+        for question in &mut store.questions {
+            if let [Control::Verdict { allow, .. }] = &mut question.controls[..] {
+                *allow = false;
+            }
+        }
+        for name in ["web", "api"] {
+            let text = shown(&store, name, &Outbox::default()).join("\n");
+            assert!(text.contains("only the agent's own terminal"), "{text}");
+            assert!(!text.contains("approve,"), "{text}");
+        }
     }
 
     #[test]

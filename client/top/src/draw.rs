@@ -1,6 +1,6 @@
 //! The drawing. It decides where things are and how they look, and nothing else.
 
-use hub_protocol::{Counted, Timestamp};
+use hub_protocol::{Alert, Counted, Timestamp};
 use hubctl::age;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Position, Rect};
@@ -20,7 +20,21 @@ use crate::text::{cut, fit, line, width, wrap};
 const WIDE: u16 = 110;
 /// From this width on, a row has the columns of project and branch.
 const ROOMY: usize = 70;
-const HINTS: &str = "j k move · Enter answer · a approve · d deny · r message · g go · s read · u undo · ? help · q quit";
+/// The columns of the kind of a need.
+const KIND: usize = 11;
+/// The keys in the last line, as many as fit, and the last two of them always.
+const HINTS: [&str; 9] = [
+    "j k move",
+    "Enter answer",
+    "a approve",
+    "d deny",
+    "u undo",
+    "/ search",
+    "r message",
+    "g go",
+    "e done",
+];
+const LAST_HINTS: &str = "? help · q quit";
 
 /// Whether colours are used.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +55,7 @@ impl Look {
             Tone::Strong => return Style::new().add_modifier(Modifier::BOLD),
             Tone::Dim => return Style::new().add_modifier(Modifier::DIM),
             Tone::Alert => (Color::Yellow, Modifier::BOLD),
+            Tone::Code => (Color::Cyan, Modifier::empty()),
             Tone::Added => (Color::Green, Modifier::empty()),
             Tone::Removed => (Color::Red, Modifier::empty()),
         };
@@ -64,7 +79,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, app: &mut App, now: Timestamp, look: L
     ];
     let [head, link, body, foot] = Layout::vertical(parts).areas(frame.area());
     let hub_now = app.store.hub_time(now);
-    draw_head(frame, head, app, hub_now, look);
+    draw_head(frame, head, app, look);
     if let Link::Away(reason, retry_at) = &app.link {
         let left = (retry_at.as_millis() - now.as_millis()).max(0) / 1000;
         let text = format!("The hub is away, next try in {left} s: {}", line(reason));
@@ -95,11 +110,8 @@ fn split(body: Rect, zoomed: bool) -> (Rect, Rect, Borders) {
     (list, details, Borders::TOP)
 }
 
-fn draw_head(frame: &mut Frame<'_>, area: Rect, app: &App, now: Timestamp, look: Look) {
-    let (rows, _) = app.rows(now);
-    let counts = |it: &&Row<'_>| matches!(it, Row::Need(need) if need.about.counts());
-    let needs = rows.iter().filter(counts).count();
-    let waiting = match needs {
+fn draw_head(frame: &mut Frame<'_>, area: Rect, app: &App, look: Look) {
+    let waiting = match app.count() {
         0 => "nobody needs you".into(),
         1 => "1 needs you".into(),
         many => format!("{many} need you"),
@@ -109,8 +121,12 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, app: &App, now: Timestamp, look:
     } else {
         ""
     };
+    let filter = match app.filter.as_str() {
+        "" => String::new(),
+        text => format!(" · only with {}", line(text)),
+    };
     let text = format!(
-        "hub top · {waiting} · {}{state}",
+        "hub top · {waiting} · {}{state}{filter}",
         Counted(app.store.sessions.len(), "session")
     );
     let text = cut(&text, area.width.into());
@@ -118,7 +134,7 @@ fn draw_head(frame: &mut Frame<'_>, area: Rect, app: &App, now: Timestamp, look:
 }
 
 fn draw_list(frame: &mut Frame<'_>, area: Rect, app: &App, now: Timestamp, look: Look) {
-    let (rows, selected) = app.rows(now);
+    let (rows, selected) = app.rows();
     let height = usize::from(area.height);
     // The selected row is in the middle, except near the ends.
     let last = rows.len().saturating_sub(height);
@@ -156,10 +172,10 @@ fn need_line(
     columns: usize,
     look: Look,
 ) -> Line<'static> {
-    let tone = match need.kind {
-        "error" | "died" | "silent" => Tone::Removed,
-        "your turn" => Tone::Plain,
-        _ => Tone::Alert,
+    let tone = match need.alert {
+        Some(Alert::Blocked) => Tone::Removed,
+        Some(Alert::YourTurn) => Tone::Plain,
+        Some(Alert::NeedsYou) | None => Tone::Alert,
     };
     let held = need.question.and_then(|it| app.held(it.id));
     let text = match held {
@@ -169,10 +185,8 @@ fn need_line(
         }
         None => need.text.clone(),
     };
-    let place = need
-        .session
-        .map_or(String::new(), |it| last_part(it.project.as_str()));
-    let mut cells = vec![Span::styled(fit(need.kind, 10), look.style(tone))];
+    let place = last_part(need.project);
+    let mut cells = vec![Span::styled(fit(need.kind, KIND), look.style(tone))];
     cells.extend(cells_after_kind(
         &need.name,
         &age(need.since, now),
@@ -191,7 +205,7 @@ fn session_line(row: &BoardRow<'_>, now: Timestamp, columns: usize) -> Line<'sta
         last_part(session.project.as_str()),
         checkout(session)
     );
-    let mut cells = vec![Span::raw(fit(&agent, 10))];
+    let mut cells = vec![Span::raw(fit(&agent, KIND))];
     cells.extend(cells_after_kind(
         &name,
         &age(session.phase.since, now),
@@ -286,11 +300,11 @@ fn draw_foot(frame: &mut Frame<'_>, area: Rect, app: &App, look: Look) {
     let columns = usize::from(area.width);
     let Mode::Input(input) = &app.mode else {
         let (text, tone) = if app.note.is_empty() {
-            (HINTS, Tone::Dim)
+            (hints(columns), Tone::Dim)
         } else {
-            (app.note.as_str(), Tone::Alert)
+            (app.note.clone(), Tone::Alert)
         };
-        frame.render_widget(Line::styled(cut(text, columns), look.style(tone)), area);
+        frame.render_widget(Line::styled(cut(&text, columns), look.style(tone)), area);
         return;
     };
     let prompt = cut(&format!("{}: ", input.prompt), columns / 2);
@@ -310,6 +324,17 @@ fn draw_foot(frame: &mut Frame<'_>, area: Rect, app: &App, look: Look) {
         x: x.min(area.right().saturating_sub(1)),
         y: area.y,
     });
+}
+
+/// The hints that fit.
+fn hints(columns: usize) -> String {
+    let fits = |it: &String| width(it) <= columns;
+    let with = |count| {
+        let first = HINTS[..count].iter().copied();
+        first.chain([LAST_HINTS]).collect::<Vec<_>>().join(" · ")
+    };
+    let longest = (0..=HINTS.len()).rev().map(with).find(fits);
+    longest.unwrap_or_else(|| LAST_HINTS.into())
 }
 
 /// A typed or pasted text on one line, with its blanks.

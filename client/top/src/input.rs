@@ -12,10 +12,12 @@ pub(crate) enum Purpose {
     Part(Seq),
     /// The content of a form, as JSON.
     Form(Seq),
-    /// The reason of a verdict with this word, which may be empty.
-    Reason(Seq, &'static str),
+    /// The reason of a denial, which may be empty.
+    Reason(Seq),
     /// A message to a session, as a reply to one of its notifications.
     Message(String, ProjectName, Option<Seq>),
+    /// The text that rows must have to be shown.
+    Search,
 }
 
 /// A line that is being typed.

@@ -24,12 +24,13 @@ pub(crate) enum Action {
     Snooze,
     Seen,
     Undo,
+    Search,
     Help,
     Quit,
 }
 
 /// The keys as the help shows them.
-pub(crate) const KEYS: [(&str, &str); 16] = [
+pub(crate) const KEYS: [(&str, &str); 17] = [
     ("j k ↓ ↑", "next, previous"),
     ("Home End", "first, last"),
     ("PgDn PgUp", "scroll the details"),
@@ -53,6 +54,7 @@ pub(crate) const KEYS: [(&str, &str); 16] = [
     ("m", "put off for an hour"),
     ("s", "mark as read"),
     ("u", "undo: an answer within 5 s, or the last e, m or s"),
+    ("/", "show only rows with a text; Esc shows all"),
     ("Esc", "close, or forget a draft"),
     ("q", "quit; held answers are sent"),
 ];
@@ -84,6 +86,7 @@ pub(crate) fn action_of(key: KeyEvent) -> Option<Action> {
         KeyCode::Char('m') => Action::Snooze,
         KeyCode::Char('s') => Action::Seen,
         KeyCode::Char('u') => Action::Undo,
+        KeyCode::Char('/') => Action::Search,
         KeyCode::Char('?') => Action::Help,
         KeyCode::Char('q') => Action::Quit,
         _ => return None,

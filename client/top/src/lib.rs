@@ -5,12 +5,14 @@
 mod app;
 mod board;
 mod details;
-mod dialog;
 mod draft;
 mod draw;
+mod finder;
+mod form;
 mod input;
 mod keys;
 mod live;
+mod markdown;
 mod needs;
 mod outbox;
 mod rows;
@@ -32,8 +34,8 @@ const USAGE: u8 = 64;
 #[command(name = "hub-top", version, max_term_width = 100)]
 #[command(after_help = "\
 The upper part lists what waits for you, oldest first: questions, permissions, plans, errors, and sessions whose turn has
-ended. Below are all sessions by phase, and the details of the selected row. Press ? for the keys: j and k move, 1 to 9
-choose an option, a approves, d denies, r sends a message, g goes to the session's tmux pane, q quits. An answer is sent
+ended. Below are the other sessions by phase, and the details of the selected row. Press ? for the keys: j and k move, 1 to 9
+choose an option, a approves, d denies, r sends a message, g goes to the session's tmux pane, / searches, q quits. An answer is sent
 after five seconds; until then u takes it back. NO_COLOR=1 turns the colours off. `hubctl top` runs this program.
 
 Examples:

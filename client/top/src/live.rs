@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hub_protocol::{
-    AnswerPost, AnswerText, HistoryPage, Kind, Needs, PhaseName, Post, Published, Question,
-    SeenReply, SeenRequest, Sessions, Timestamp,
+    Answer, AnswerPost, HistoryPage, Kind, Needs, PhaseName, Post, Published, Question, SeenReply,
+    SeenRequest, Sessions, Timestamp,
 };
 use hubctl::{Connection, Error, Event, Path};
 use serde::Deserialize;
@@ -15,8 +15,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::app::{Request, Update};
 use crate::store::FirstView;
 
-const KINDS: &str =
-    "notification,question,session,listener,delivery,seen,presence,preferences,need";
+const KINDS: &str = "notification,question,session,listener,delivery,seen,presence,need";
 /// The shortest interval between requests for the sessions and questions.
 const MIN_REFRESH: Duration = Duration::from_millis(250);
 /// The longest interval while a session works: its tool calls cause no event.
@@ -107,11 +106,6 @@ impl Live {
     fn apply(&self, event: &Event) -> bool {
         match event.name.as_str() {
             "start" => return false,
-            "preferences" => {
-                if let Ok(preferences) = serde_json::from_str(&event.data) {
-                    self.tell(Update::Preferences(preferences));
-                }
-            }
             "need" => {
                 if let Ok(Needs { needs }) = serde_json::from_str(&event.data) {
                     self.tell(Update::Needs(needs));
@@ -158,14 +152,14 @@ impl Live {
         self.tell(update);
     }
 
-    async fn answer(&self, id: u64, answer: AnswerText) -> Result<Question, Error> {
+    async fn answer(&self, id: u64, answer: Answer) -> Result<Question, Error> {
         let by = self.connection.by().await?;
         let post = AnswerPost {
             session: by.session,
             by: by.by,
             ..AnswerPost::new(answer)
         };
-        let path = Path::new("/questions").segment(id).segment("answer");
+        let path = Path::new("/needs").segment(id).segment("answer");
         self.connection.post(path, &post).await
     }
 

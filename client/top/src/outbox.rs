@@ -1,6 +1,6 @@
 //! The person's answers: each is held back for a few seconds, in which it can be undone, and then sent.
 
-use hub_protocol::{AnswerText, Question, Seq, Timestamp};
+use hub_protocol::{Answer, Question, Seq, Timestamp};
 
 /// The time in which an answer can be undone, in ms.
 const UNDO_TIME: i64 = 5000;
@@ -8,12 +8,12 @@ const UNDO_TIME: i64 = 5000;
 const MARGIN: i64 = 1000;
 
 /// An answer that has not been sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Held {
     /// The question.
     pub(crate) id: Seq,
     /// The answer as the hub takes it.
-    pub(crate) answer: AnswerText,
+    pub(crate) answer: Answer,
     /// When it is sent, by the hub's clock.
     pub(crate) due: Timestamp,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Outbox {
 
 impl Outbox {
     /// Holds an answer back. Returns `false` if the question has one already.
-    pub(crate) fn hold(&mut self, question: &Question, answer: AnswerText, now: Timestamp) -> bool {
+    pub(crate) fn hold(&mut self, question: &Question, answer: Answer, now: Timestamp) -> bool {
         let id = question.id;
         if self.held(id).is_some() || self.is_sending(id) {
             return false;
@@ -113,19 +113,23 @@ mod tests {
         }
     }
 
+    fn say(text: &str) -> Answer {
+        Answer::Reply(text.into())
+    }
+
     #[test]
     fn an_answer_is_sent_after_five_seconds_unless_it_is_undone() {
         let mut outbox = Outbox::default();
-        assert!(outbox.hold(&question(1, None), "a".into(), at(100)));
+        assert!(outbox.hold(&question(1, None), say("a"), at(100)));
         assert!(
-            !outbox.hold(&question(1, None), "b".into(), at(101)),
+            !outbox.hold(&question(1, None), say("b"), at(101)),
             "it has one"
         );
-        assert!(outbox.hold(&question(2, None), "c".into(), at(101)));
+        assert!(outbox.hold(&question(2, None), say("c"), at(101)));
         assert_eq!(outbox.undo().map(|it| it.id), Some(2));
         assert_eq!(outbox.due(at(104)), []);
         assert_eq!(outbox.due(at(105))[0].answer.to_string(), "a");
-        assert!(outbox.is_sending(1) && !outbox.hold(&question(1, None), "d".into(), at(106)));
+        assert!(outbox.is_sending(1) && !outbox.hold(&question(1, None), say("d"), at(106)));
         outbox.sent(1, Some("refused".into()));
         assert_eq!(outbox.problem(1), Some("refused"));
     }
@@ -133,7 +137,7 @@ mod tests {
     #[test]
     fn an_answer_is_sent_before_the_agent_stops_waiting() {
         let mut outbox = Outbox::default();
-        outbox.hold(&question(1, Some(at(103))), "a".into(), at(100));
+        outbox.hold(&question(1, Some(at(103))), say("a"), at(100));
         assert_eq!(outbox.due(at(101)), []);
         assert_eq!(outbox.due(at(102)).len(), 1);
     }
@@ -141,7 +145,7 @@ mod tests {
     #[test]
     fn the_answer_to_a_question_that_was_settled_elsewhere_is_dropped() {
         let mut outbox = Outbox::default();
-        outbox.hold(&question(1, None), "a".into(), at(100));
+        outbox.hold(&question(1, None), say("a"), at(100));
         assert!(!outbox.forget(|_| true));
         assert!(outbox.forget(|_| false));
         assert_eq!(outbox.due(at(200)), []);

@@ -1,9 +1,9 @@
 //! The list: the needs of the person, then all sessions by phase.
 
-use hub_protocol::{Question, Seq, Session, Timestamp};
+use hub_protocol::{Question, Seq, Session};
 
-use crate::board::{BoardRow, board};
-use crate::needs::{Need, needs};
+use crate::board::{BoardRow, activity, board};
+use crate::needs::{Need, count, needs};
 use crate::store::Store;
 
 /// A row of the list.
@@ -17,13 +17,22 @@ pub(crate) enum Row<'a> {
     Session(BoardRow<'a>),
 }
 
-/// The rows at `now` of the hub's clock.
-pub(crate) fn rows(store: &Store, now: Timestamp) -> Vec<Row<'_>> {
-    let needs = needs(store, now);
-    let count = needs.iter().filter(|it| it.about.counts()).count();
-    let mut rows = vec![Row::Title("For you", count)];
+/// The rows whose name, project or text has `filter` in it. A session that needs the person
+/// is not on the board, because its need is above it.
+pub(crate) fn rows<'a>(store: &'a Store, filter: &str) -> Vec<Row<'a>> {
+    let filter = filter.to_lowercase();
+    let has = |parts: [&str; 3]| parts.iter().any(|it| it.to_lowercase().contains(&filter));
+    let mut needs = needs(store);
+    let in_need: Vec<_> = needs.iter().filter_map(|it| it.session).collect();
+    let is_on_board = |it: &Session| {
+        let is_in_need = in_need.iter().any(|one| std::ptr::eq(*one, it));
+        !is_in_need && has([&it.name, it.project.as_str(), &activity(it)])
+    };
+    let board = board(&store.sessions, is_on_board);
+    needs.retain(|it| has([&it.name, it.project, &it.text]));
+    let mut rows = vec![Row::Title("For you", count(&needs))];
     rows.extend(needs.into_iter().map(Row::Need));
-    for (title, members) in board(&store.sessions) {
+    for (title, members) in board {
         rows.push(Row::Title(title, members.len()));
         rows.extend(members.into_iter().map(Row::Session));
     }
@@ -63,7 +72,7 @@ impl<'a> Row<'a> {
     pub(crate) fn closable(&self) -> Option<&str> {
         match self {
             Self::Title(..) => None,
-            Self::Need(need) => Some(need.id).filter(|_| need.about.is_closable()),
+            Self::Need(need) => Some(need.id).filter(|_| need.is_closable),
             Self::Session(row) => row.session.phase.need.as_deref(),
         }
     }
@@ -75,5 +84,41 @@ impl<'a> Row<'a> {
             Self::Need(need) => need.notification,
             Self::Session(row) => row.session.last,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::fixture::store;
+
+    /// The rows with this filter: titles with their counts, and keys.
+    fn shown(filter: &str) -> Vec<String> {
+        let store = store();
+        let rows = rows(&store, filter);
+        let words = rows.iter().map(|it| match it {
+            Row::Title(title, count) => format!("{title} {count}"),
+            row => row.key().unwrap_or_default(),
+        });
+        words.collect()
+    }
+
+    #[test]
+    fn a_session_that_needs_the_person_is_listed_once() {
+        let build = ["Working 1", "session default/build"];
+        let needs = ["For you 5", "10", "s20", "25", "s28", "30"];
+        assert_eq!(shown(""), [&needs[..], &build[..]].concat());
+    }
+
+    #[test]
+    fn a_search_finds_names_projects_and_texts() {
+        assert_eq!(shown("PUSH"), ["For you 1", "25"]);
+        assert_eq!(shown("docs"), ["For you 1", "s28"]);
+        assert_eq!(
+            shown("make all"),
+            ["For you 0", "Working 1", "session default/build"]
+        );
+        assert_eq!(shown("default"), shown(""));
+        assert_eq!(shown("nothing"), ["For you 0"]);
     }
 }

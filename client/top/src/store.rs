@@ -1,9 +1,6 @@
-//! The data of the hub: needs, open questions, sessions and mutes.
+//! The data of the hub: needs, open questions and sessions.
 
-use hub_protocol::{
-    About, InboxName, Mute, Need, Preferences, Question, Questions, Seq, Session, Sessions,
-    Timestamp,
-};
+use hub_protocol::{About, Need, Question, Questions, Seq, Session, Sessions, Timestamp};
 use serde::Deserialize;
 
 #[cfg(test)]
@@ -16,7 +13,6 @@ pub(crate) struct FirstView {
     sessions: Sessions,
     questions: Questions,
     needs: Vec<Need>,
-    preferences: Preferences,
 }
 
 impl FirstView {
@@ -32,7 +28,6 @@ pub(crate) struct Store {
     pub(crate) sessions: Vec<Session>,
     pub(crate) questions: Vec<Question>,
     pub(crate) needs: Vec<Need>,
-    mutes: Vec<Mute>,
     /// The hub's clock minus this machine's, in ms.
     ahead: i64,
 }
@@ -43,13 +38,7 @@ impl Store {
         self.sessions = view.sessions.sessions;
         self.questions = view.questions.questions;
         self.needs = view.needs;
-        self.mutes = view.preferences.mutes;
         self.ahead = view.hub.now.as_millis() - now.as_millis();
-    }
-
-    /// Replaces the person's preferences.
-    pub(crate) fn set_preferences(&mut self, preferences: Preferences) {
-        self.mutes = preferences.mutes;
     }
 
     /// Replaces a question by a newer state of it.
@@ -69,12 +58,5 @@ impl Store {
     /// The time of the hub's clock at `now` of this machine's clock.
     pub(crate) fn hub_time(&self, now: Timestamp) -> Timestamp {
         now.plus_millis(self.ahead)
-    }
-
-    /// Whether the person has muted the session or its project.
-    pub(crate) fn is_muted(&self, session: &Session, now: Timestamp) -> bool {
-        let is_own = |sender: &InboxName| *sender == session.id;
-        let mut mutes = self.mutes.iter();
-        mutes.any(|it| it.applies(&session.project, is_own, now))
     }
 }

@@ -1,8 +1,13 @@
 //! The answers that an agent's hook takes for its dialog: a text, one for each question, a decision, or the content of a form.
 
-use hub_protocol::{AnswerText, Notification, QuestionPart, verdict};
+use std::fmt;
+
+use hub_protocol::{Answer, Choice, Chosen, Control, Decision, Kind, Notification, verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+use super::asked::dialog_of;
+use super::controls::controls;
 
 /// The kind of answer that a held hook takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,43 +57,190 @@ impl AnswerKind {
 }
 
 /// How a dialog with several questions is answered.
-const EACH: &str = "give the dialog a text for each of its questions, in their order: `answers` of POST /questions/{id}/answer, or hubctl answer ID with --each or --option for each";
+const EACH: &str = "give `choices` with an answer to each of its questions, in their order; hubctl answer ID takes --each or --option for each";
+/// Separates the labels of the options that were chosen for one question.
+const AND: &str = ", ";
 
-/// Separate the answers to several questions in one text.
-const SEPARATORS: [char; 2] = [';', '\n'];
+/// The words of an answer, as the log keeps them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnswerText {
+    /// One text.
+    Whole(String),
+    /// A text for each question of a dialog that has several, in their order; an empty one leaves its question without
+    /// an answer.
+    Each(Vec<String>),
+}
 
-/// The words of an answer as the question takes them: `parts` are the questions of its dialog, if it has several. Fails if
-/// the words are not one text for each, or one text of which a part could answer another question than it was meant for.
-pub fn fitted(parts: &[QuestionPart], answer: AnswerText) -> Result<AnswerText, String> {
-    let count = parts.len();
-    match answer {
-        AnswerText::Whole(text) if count < 2 => Ok(AnswerText::Whole(text)),
-        AnswerText::Each(all) if all.iter().all(|it| it.trim().is_empty()) => {
-            Err("every answer is empty".into())
-        }
-        AnswerText::Each(mut all) if count < 2 => match all.pop() {
-            Some(only) if all.is_empty() => Ok(AnswerText::Whole(only)),
-            _ => Err("this is a single question: give one answer".into()),
-        },
-        AnswerText::Each(all) if all.len() == count => Ok(AnswerText::Each(all)),
-        AnswerText::Each(all) => Err(format!(
-            "the dialog has {count} questions, and there are {} answers: {EACH}",
-            all.len()
-        )),
-        AnswerText::Whole(text) => {
-            let texts: Vec<_> = text
-                .split(SEPARATORS)
-                .map(|it| it.trim().to_owned())
-                .collect();
-            let mut labels = parts.iter().flat_map(|it| &it.options);
-            let is_clear = texts.len() == count
-                && texts.iter().all(|it| !it.is_empty())
-                && !labels.any(|it| it.contains(SEPARATORS));
-            { is_clear.then_some(AnswerText::Each(texts)) }.ok_or_else(|| {
-                format!("the dialog has {count} questions, and it is not clear which part of the text answers which: {EACH}")
-            })
+impl AnswerText {
+    /// The texts for each question of a dialog that has several.
+    pub fn each(self) -> Option<Vec<String>> {
+        match self {
+            Self::Whole(_) => None,
+            Self::Each(all) => Some(all),
         }
     }
+}
+
+impl fmt::Display for AnswerText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = match self {
+            Self::Whole(text) => return f.write_str(text),
+            Self::Each(all) => all,
+        };
+        for (number, text) in (1..).zip(all) {
+            let gap = if number == 1 { "" } else { " " };
+            let text = match text.trim() {
+                "" => "(no answer)",
+                text => text,
+            };
+            write!(f, "{gap}{number}. {text}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The words of an answer as its question takes them. Fails if no control of the question takes such an answer.
+pub fn words_of(asked: &Notification, answer: &Answer) -> Result<AnswerText, String> {
+    let controls = controls(asked);
+    match (&controls[..], answer) {
+        ([Control::Verdict { allow, edits, .. }], Answer::Verdict(decision, reason)) => {
+            let is_plan = asked.kind != Kind::Approval;
+            let reason = reason.as_deref().unwrap_or_default().trim();
+            decided(*decision, reason, is_plan, (*allow, *edits)).map(AnswerText::Whole)
+        }
+        ([Control::Form { .. }], Answer::Verdict(Decision::Deny, None)) => {
+            Ok(AnswerText::Whole("decline".into()))
+        }
+        ([Control::Form { .. }], Answer::Verdict(Decision::Cancel, None)) => {
+            Ok(AnswerText::Whole("cancel".into()))
+        }
+        ([Control::Form { .. }], Answer::Form(content)) => filled(asked, content),
+        ([Control::Form { .. }], Answer::Reply(text)) => {
+            filled(asked, &only_field(schema_of(asked), text)?)
+        }
+        ([Control::Reply | Control::Choice(_)], Answer::Reply(text)) => text_of(text.clone()),
+        ([Control::Reply], Answer::Choices(all)) => match &all[..] {
+            [Chosen { labels, text }] if labels.is_empty() => {
+                text_of(text.clone().unwrap_or_default())
+            }
+            _ => Err(expected(&controls)),
+        },
+        ([Control::Choice(_), ..], Answer::Choices(all)) => each(&controls, all),
+        _ => Err(expected(&controls)),
+    }
+}
+
+/// The answers that the controls of a question take, for people.
+fn expected(controls: &[Control]) -> String {
+    match controls {
+        [Control::Verdict { edits: true, .. }] => {
+            "this plan takes `verdict`: allow, accept_edits, or deny with a `reason`".into()
+        }
+        [Control::Verdict { .. }] => {
+            "this takes `verdict`: allow, allow_always, or deny with a `reason`".into()
+        }
+        [Control::Form { .. }] => {
+            "this form takes `form` with a value for each field, or `verdict`: deny or cancel"
+                .into()
+        }
+        [Control::Choice(_)] => {
+            "this question takes one of its options in `choices`, or a text in `reply`".into()
+        }
+        [Control::Reply] => "this question takes a text in `reply`".into(),
+        all => format!("the dialog has {} questions: {EACH}", all.len()),
+    }
+}
+
+/// The words for a decision on a permission or a plan.
+fn decided(
+    decision: Decision,
+    reason: &str,
+    is_plan: bool,
+    (allow, edits): (bool, bool),
+) -> Result<String, String> {
+    let words = match (decision, is_plan) {
+        (Decision::Allow, false) => "allow",
+        (Decision::AllowAlways, false) => "allow always",
+        (Decision::Allow, true) => "approve",
+        (Decision::AcceptEdits, true) if edits => "approve: accept edits",
+        (Decision::Deny, false) => "deny",
+        (Decision::Deny, true) => "reject",
+        _ if is_plan => return Err("this plan can be allowed or denied".into()),
+        _ => return Err("a permission is allowed, allowed always, or denied".into()),
+    };
+    if decision == Decision::Deny && !reason.is_empty() {
+        return Ok(format!("{words}: {reason}"));
+    }
+    if !reason.is_empty() {
+        return Err("only a denial has a reason".into());
+    }
+    if decision != Decision::Deny && !allow {
+        return Err(
+            "the hub does not have all of this request: allow it in the agent's own terminal"
+                .into(),
+        );
+    }
+    Ok(words.into())
+}
+
+/// The answers to the questions of a dialog.
+fn each(controls: &[Control], all: &[Chosen]) -> Result<AnswerText, String> {
+    let (count, given) = (controls.len(), all.len());
+    if count != given {
+        return Err(format!(
+            "the dialog has {count} questions, and there are {given} answers: {EACH}"
+        ));
+    }
+    let texts = controls
+        .iter()
+        .zip(all)
+        .map(|(control, chosen)| match control {
+            Control::Choice(choice) => chosen_text(choice, chosen),
+            _ => Err(expected(controls)),
+        });
+    let mut texts = texts.collect::<Result<Vec<_>, _>>()?;
+    if texts.iter().all(String::is_empty) {
+        return Err("every answer is empty".into());
+    }
+    Ok(match texts.pop() {
+        Some(only) if texts.is_empty() => AnswerText::Whole(only),
+        last => AnswerText::Each(texts.into_iter().chain(last).collect()),
+    })
+}
+
+/// The answer to one question.
+fn chosen_text(choice: &Choice, chosen: &Chosen) -> Result<String, String> {
+    let is_offered = |label: &String| choice.options.iter().any(|it| it.label == *label);
+    if let Some(label) = chosen.labels.iter().find(|it| !is_offered(it)) {
+        let offered: Vec<_> = choice.options.iter().map(|it| &it.label).collect();
+        return Err(format!(
+            "'{label}' is not offered: labels are of {offered:?}, and other words are a `text`"
+        ));
+    }
+    let text = chosen.text.iter().map(|it| it.trim().to_owned());
+    let texts: Vec<_> = { chosen.labels.iter().cloned() }
+        .chain(text.filter(|it| !it.is_empty()))
+        .collect();
+    if texts.len() > 1 && !choice.many {
+        return Err(format!("one answer, please, to '{}'", choice.question));
+    }
+    Ok(texts.join(AND))
+}
+
+fn text_of(text: String) -> Result<AnswerText, String> {
+    if text.trim().is_empty() {
+        return Err("the answer is empty".into());
+    }
+    Ok(AnswerText::Whole(text))
+}
+
+fn schema_of(asked: &Notification) -> &Value {
+    &dialog_of(asked)["requested_schema"]
+}
+
+fn filled(asked: &Notification, content: &Map<String, Value>) -> Result<AnswerText, String> {
+    check_form(schema_of(asked), content)?;
+    Ok(AnswerText::Whole(format!("accept: {}", json!(content))))
 }
 
 /// The answer to an MCP server's form.
@@ -117,18 +269,18 @@ impl FormAnswer {
     }
 }
 
-/// Completes the answer to a form with this schema: a plain text is the value of the form's only field. Fails if the
-/// answer does not fit the form.
-pub fn fill_form(schema: &Value, answer: &str) -> Result<String, String> {
+/// The content of a form with a single field that is answered by a text.
+fn only_field(schema: &Value, text: &str) -> Result<Map<String, Value>, String> {
     let fields = schema["properties"].as_object();
-    let content = match FormAnswer::parse(answer) {
-        Some(FormAnswer::Accept(content)) => content,
-        Some(FormAnswer::Decline | FormAnswer::Cancel) => return Ok(answer.to_owned()),
-        None => match fields.into_iter().flatten().collect::<Vec<_>>()[..] {
-            [(name, field)] => Map::from_iter([(name.clone(), typed(field, answer))]),
-            _ => return Err(AnswerKind::Form.expected().to_owned()),
-        },
-    };
+    match fields.into_iter().flatten().collect::<Vec<_>>()[..] {
+        [(name, field)] => Ok(Map::from_iter([(name.clone(), typed(field, text))])),
+        _ => Err("the form has several fields: give `form` with a value for each".into()),
+    }
+}
+
+/// Checks that the content of a form fits its schema.
+fn check_form(schema: &Value, content: &Map<String, Value>) -> Result<(), String> {
+    let fields = schema["properties"].as_object();
     let required = schema["required"].as_array().into_iter().flatten();
     let missing = { required }
         .filter_map(Value::as_str)
@@ -136,7 +288,7 @@ pub fn fill_form(schema: &Value, answer: &str) -> Result<String, String> {
     if let Some(name) = missing {
         return Err(format!("the form needs a value for '{name}'"));
     }
-    for (name, value) in &content {
+    for (name, value) in content {
         let Some(field) = fields.and_then(|it| it.get(name)) else {
             return Err(format!("the form has no field '{name}'"));
         };
@@ -144,7 +296,7 @@ pub fn fill_form(schema: &Value, answer: &str) -> Result<String, String> {
             return Err(format!("{value} is no value for the form's field '{name}'"));
         }
     }
-    Ok(format!("accept: {}", json!(content)))
+    Ok(())
 }
 
 /// The value of a field that a person typed.
@@ -174,82 +326,162 @@ fn fits(field: &Value, value: &Value) -> bool {
 mod tests {
     use super::*;
 
-    #[test]
-    fn no_part_of_a_text_answers_another_question_than_it_was_meant_for() {
-        let part = |options: &[&str]| QuestionPart {
-            question: "?".into(),
-            options: options.iter().map(|it| (*it).to_owned()).collect(),
-            many: false,
-        };
-        let each = |all: &[&str]| AnswerText::Each(all.iter().map(|it| (*it).into()).collect());
-        let whole = |text: &str| AnswerText::Whole(text.into());
-        let plain = [part(&["a", "b"]), part(&[])];
-        let risky = [part(&["keep; rename", "b"]), part(&[]), part(&["c"])];
-        for (parts, given, taken) in [
-            (&[][..], whole("a; b"), Some(whole("a; b"))),
-            (&[], each(&["a; b"]), Some(whole("a; b"))),
-            (&[], each(&["a", "b"]), None),
-            (&plain, each(&["a; b", ""]), Some(each(&["a; b", ""]))),
-            (&plain, each(&["a"]), None),
-            (&plain, each(&["a", "b", "c"]), None),
-            (&plain, each(&["", " "]), None),
-            (&plain, whole("a; b"), Some(each(&["a", "b"]))),
-            (&plain, whole("a\nb"), Some(each(&["a", "b"]))),
-            (&plain, whole("a"), None),
-            (&plain, whole("a; b; c"), None),
-            (&plain, whole("a;"), None),
-            (&risky, whole("keep; rename; c"), None),
-            (&risky, whole("b; x; c"), None),
-            (
-                &risky,
-                each(&["keep; rename", "x", "c"]),
-                Some(each(&["keep; rename", "x", "c"])),
-            ),
-        ] {
-            assert_eq!(fitted(parts, given.clone()).ok(), taken, "{given}");
+    fn asked(kind: &str, data: &Value) -> Notification {
+        let json = json!({
+            "id": 1, "ts": "2026-11-21T12:00:00Z", "from": "w1", "type": kind, "msg": "said", "project": "p",
+            "priority": "normal", "expires_at": "2026-11-22T12:00:00Z", "data": data,
+        });
+        serde_json::from_value(json).unwrap()
+    }
+
+    fn dialog(data: &Value) -> Notification {
+        asked("question", &json!({ "via": "hook", "dialog": data }))
+    }
+
+    fn chosen(labels: &[&str], text: &str) -> Chosen {
+        Chosen {
+            labels: labels.iter().map(|it| (*it).to_owned()).collect(),
+            text: Some(text.to_owned()).filter(|it| !it.is_empty()),
         }
     }
 
     #[test]
+    fn each_answer_of_a_dialog_stays_with_its_question() {
+        let two = dialog(&json!({ "tool_input": { "questions": [
+            { "question": "Which?", "options": [{ "label": "keep; rename" }, { "label": "b" }] },
+            { "question": "More?", "multiSelect": true, "options": [{ "label": "x" }, { "label": "y" }] },
+        ] } }));
+        let all = |all: &[Chosen]| words_of(&two, &Answer::Choices(all.to_vec()));
+        let each = |all: [&str; 2]| Ok(AnswerText::Each(all.map(str::to_owned).to_vec()));
+        assert_eq!(
+            all(&[chosen(&["keep; rename"], ""), chosen(&["x", "y"], "z\nz")]),
+            each(["keep; rename", "x, y, z\nz"])
+        );
+        assert_eq!(
+            all(&[chosen(&[], " own "), chosen(&[], "")]),
+            each(["own", ""])
+        );
+        for refused in [
+            &[chosen(&["b"], "")][..],
+            &[chosen(&["c"], ""), chosen(&["x"], "")],
+            &[chosen(&["b"], "too"), chosen(&["x"], "")],
+            &[chosen(&[], ""), chosen(&[], " ")],
+        ] {
+            assert!(all(refused).is_err(), "{refused:?}");
+        }
+        assert!(words_of(&two, &Answer::Reply("b; x".into())).is_err());
+    }
+
+    #[test]
+    fn a_permission_takes_a_decision_and_nothing_else() {
+        let data = json!({ "via": "hook", "request": { "tool_name": "Bash", "tool_input": { "command": "ls" } } });
+        let permission = asked("approval", &data);
+        let plan =
+            dialog(&json!({ "tool_name": "ExitPlanMode", "tool_input": { "plan": "1. do" } }));
+        let no = Some("not: on main".to_owned());
+        for (of, decision, reason, words) in [
+            (&permission, Decision::Allow, None, Some("allow")),
+            (
+                &permission,
+                Decision::AllowAlways,
+                None,
+                Some("allow always"),
+            ),
+            (
+                &permission,
+                Decision::Deny,
+                no.clone(),
+                Some("deny: not: on main"),
+            ),
+            (&permission, Decision::Allow, no.clone(), None),
+            (&permission, Decision::AcceptEdits, None, None),
+            (&plan, Decision::Allow, None, Some("approve")),
+            (
+                &plan,
+                Decision::AcceptEdits,
+                None,
+                Some("approve: accept edits"),
+            ),
+            (&plan, Decision::Deny, no, Some("reject: not: on main")),
+            (&plan, Decision::AllowAlways, None, None),
+        ] {
+            let given = words_of(of, &Answer::Verdict(decision, reason)).ok();
+            assert_eq!(
+                given,
+                words.map(|it| AnswerText::Whole(it.into())),
+                "{decision:?}"
+            );
+        }
+        assert!(words_of(&permission, &Answer::Reply("allow".into())).is_err());
+    }
+
+    #[test]
+    fn only_the_terminal_allows_a_request_that_the_hub_had_to_cut() {
+        let request = json!({ "tool_name": "Bash", "tool_input": { "command": "ls…" } });
+        let cut = asked(
+            "approval",
+            &json!({ "via": "hook", "cut": "90000 bytes", "request": request }),
+        );
+        assert!(words_of(&cut, &Answer::Verdict(Decision::Allow, None)).is_err());
+        assert!(words_of(&cut, &Answer::Verdict(Decision::AllowAlways, None)).is_err());
+        assert!(words_of(&cut, &Answer::Verdict(Decision::Deny, None)).is_ok());
+    }
+
+    #[test]
     fn a_forms_answer_fits_its_schema() {
-        let port = json!({ "properties": { "port": { "type": "integer" } }, "required": ["port"] });
-        let database = json!({
+        let form = |schema: Value| dialog(&json!({ "message": "?", "requested_schema": schema }));
+        let port =
+            form(json!({ "properties": { "port": { "type": "integer" } }, "required": ["port"] }));
+        let database = form(json!({
             "properties": { "db": { "type": "string", "enum": ["a", "b"] }, "n": { "type": "number" } },
             "required": ["db"],
-        });
-        for (schema, answer, filled) in [
-            (&port, "80", Ok(r#"accept: {"port":80}"#)),
-            (&port, r#"{"port":80}"#, Ok(r#"accept: {"port":80}"#)),
+        }));
+        let content = |json: Value| Answer::Form(json.as_object().unwrap().clone());
+        let reply = |text: &str| Answer::Reply(text.into());
+        for (form, answer, words) in [
+            (&port, reply("80"), Ok(r#"accept: {"port":80}"#)),
             (
                 &port,
-                "eighty",
+                content(json!({ "port": 80 })),
+                Ok(r#"accept: {"port":80}"#),
+            ),
+            (
+                &port,
+                reply("eighty"),
                 Err(r#""eighty" is no value for the form's field 'port'"#),
             ),
-            (&port, "decline", Ok("decline")),
-            (&port, "accept", Err("the form needs a value for 'port'")),
+            (&port, Answer::Verdict(Decision::Deny, None), Ok("decline")),
+            (&port, Answer::Verdict(Decision::Cancel, None), Ok("cancel")),
+            (
+                &port,
+                content(json!({})),
+                Err("the form needs a value for 'port'"),
+            ),
             (
                 &database,
-                r#"accept: {"db":"a"}"#,
+                content(json!({ "db": "a" })),
                 Ok(r#"accept: {"db":"a"}"#),
             ),
             (
                 &database,
-                r#"{"db":"c"}"#,
+                content(json!({ "db": "c" })),
                 Err(r#""c" is no value for the form's field 'db'"#),
             ),
             (
                 &database,
-                r#"{"db":"a","x":1}"#,
+                content(json!({ "db": "a", "x": 1 })),
                 Err("the form has no field 'x'"),
             ),
             (
                 &database,
-                "a",
-                Err("answer accept: {JSON}, decline, or cancel"),
+                reply("a"),
+                Err("the form has several fields: give `form` with a value for each"),
             ),
         ] {
-            let expected = filled.map(str::to_owned).map_err(str::to_owned);
-            assert_eq!(fill_form(schema, answer), expected, "{answer}");
+            let expected = words
+                .map(|it| AnswerText::Whole(it.into()))
+                .map_err(str::to_owned);
+            assert_eq!(words_of(form, &answer), expected, "{answer:?}");
         }
     }
 }

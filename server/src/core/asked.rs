@@ -3,25 +3,11 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::{Kind, Notification, QuestionPart, is_hidden, reveal};
+use hub_protocol::{Kind, Notification, is_hidden, reveal};
 use serde_json::{Map, Value};
 
-/// The most informative fields of a request, in the order in which they are shown first.
-const LEADING: [&str; 10] = [
-    "command",
-    "cmd",
-    "plan",
-    "file_path",
-    "filePath",
-    "path",
-    "url",
-    "pattern",
-    "description",
-    "prompt",
-];
-/// The names that agents give to the tool of a request, and to its input.
-const TOOL: [&str; 4] = ["tool_name", "tool", "toolName", "type"];
-const INPUT: [&str; 4] = ["tool_input", "input", "args", "arguments"];
+use super::tool_request::{INPUT, Split, TOOL, in_order, value_text};
+
 /// Parts of the names of tools that change files, and the fields that only say which file.
 const EDITORS: [&str; 5] = ["edit", "write", "patch", "create", "replace"];
 const PLACES: [&str; 12] = [
@@ -53,38 +39,59 @@ pub struct Asked {
 
 /// The content that the answer to a question or an approval allows.
 pub fn asked(it: &Notification) -> Asked {
-    let data = it.data.as_ref().unwrap_or(&Value::Null);
-    let text = match data["via"] == "hook" {
-        true if it.kind == Kind::Approval => request(&data["request"]),
-        true => dialog(&data["dialog"]),
-        false => posted(it, data),
-    };
+    let text = content(it);
     let is_plain = |text: &String| {
         !text
             .chars()
             .any(|c| is_hidden(c) && !matches!(c, '\n' | '\t'))
     };
     Asked {
-        complete: data["cut"].is_null() && text.as_ref().is_some_and(is_plain),
+        complete: !is_cut(it) && text.as_ref().is_some_and(is_plain),
         text: without_gaps(&reveal(text.as_ref().unwrap_or(&it.msg))),
     }
 }
 
-/// The questions of an agent's dialog, if it has several.
-pub fn parts(it: &Notification) -> Vec<QuestionPart> {
+/// Whether the hub has all of what the answer to a question or an approval allows.
+pub fn says_all(it: &Notification) -> bool {
+    !is_cut(it) && content(it).is_some()
+}
+
+/// The data that an agent's hook has added; nobody else may claim it.
+pub fn of_hook(it: &Notification) -> Option<&Value> {
+    it.data.as_ref().filter(|data| is_of_hook(data))
+}
+
+/// Whether data was added by the hook of an agent.
+pub fn is_of_hook(data: &Value) -> bool {
+    data["via"] == "hook"
+}
+
+/// An agent's request, or the data of a client's approval.
+pub fn request_of(it: &Notification) -> Option<&Value> {
+    let data = it.data.as_ref()?;
+    Some(if is_of_hook(data) {
+        &data["request"]
+    } else {
+        data
+    })
+}
+
+/// The payload of an agent's dialog.
+pub fn dialog_of(it: &Notification) -> &Value {
+    of_hook(it).map_or(&Value::Null, |data| &data["dialog"])
+}
+
+fn is_cut(it: &Notification) -> bool {
+    it.data.as_ref().is_some_and(|data| !data["cut"].is_null())
+}
+
+fn content(it: &Notification) -> Option<String> {
     let data = it.data.as_ref().unwrap_or(&Value::Null);
-    let all = data["dialog"]["tool_input"]["questions"].as_array();
-    let several = all.filter(|it| data["via"] == "hook" && it.len() > 1);
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let part = |one: &Value| QuestionPart {
-        question: text(&one["question"]),
-        options: { one["options"].as_array().into_iter().flatten() }
-            .map(|it| text(&it["label"]))
-            .filter(|it| !it.trim().is_empty())
-            .collect(),
-        many: one["multiSelect"] == true,
-    };
-    several.into_iter().flatten().map(part).collect()
+    match is_of_hook(data) {
+        true if it.kind == Kind::Approval => request(&data["request"]),
+        true => dialog(&data["dialog"]),
+        false => posted(it, data),
+    }
 }
 
 /// Shows a long run of blanks by its length: a view that wraps lines would draw what follows it out of sight.
@@ -139,31 +146,20 @@ fn dialog(dialog: &Value) -> Option<String> {
 /// A request in any agent's format, with all its fields; `None` if it does not say what it would do.
 fn request(request: &Value) -> Option<String> {
     let Some(all) = request.as_object() else {
-        return text(request);
+        return value_text(request);
     };
-    let mut rest = all.clone();
-    let mut take = |names: &[&str], is_it: fn(&Value) -> bool| {
-        let name = names
-            .iter()
-            .find(|name| rest.get(**name).is_some_and(is_it));
-        name.and_then(|name| rest.shift_remove(*name))
-    };
-    let tool = take(&TOOL, Value::is_string);
-    let input = take(&INPUT, |it| !it.is_null());
-    // The agent's suggested rules are no part of the request: another answer applies them.
-    take(&["suggestions"], Value::is_array);
-    let tool = tool.as_ref().and_then(Value::as_str).unwrap_or_default();
+    let Split { tool, input, rest } = Split::of(all);
     let mut lines = match &input {
         Some(Value::Object(input)) => fields(input),
-        Some(input) => text(input).into_iter().collect(),
+        Some(input) => value_text(input).into_iter().collect(),
         None => Vec::new(),
     };
     let given = input.as_ref().and_then(Value::as_object).unwrap_or(&rest);
-    if hides_its_change(tool, given) {
+    if hides_its_change(&tool, given) {
         return None;
     }
     lines.extend(fields(&rest));
-    match (tool, lines.join("\n")) {
+    match (tool.as_str(), lines.join("\n")) {
         ("", text) => Some(text).filter(|it| !it.is_empty()),
         (tool, text) if text.is_empty() => Some(tool.to_owned()),
         (tool, text) => Some(format!("{tool}: {text}")),
@@ -175,7 +171,7 @@ pub fn words(it: &Notification) -> String {
     if matches!(it.kind, Kind::Question | Kind::Approval) {
         return asked(it).text;
     }
-    let said = it.data.as_ref().and_then(|data| data["said"].as_str());
+    let said = of_hook(it).and_then(|data| data["said"].as_str());
     said.unwrap_or(&it.msg).to_owned()
 }
 
@@ -209,26 +205,14 @@ fn hides_its_change(tool: &str, input: &Map<String, Value>) -> bool {
 
 /// Each field on a line of its own, the most informative ones first.
 fn fields(object: &Map<String, Value>) -> Vec<String> {
-    let place = |name: &str| LEADING.iter().position(|it| *it == name);
-    let mut names: Vec<&String> = object.keys().collect();
-    names.sort_by_key(|name| place(name).unwrap_or(LEADING.len()));
-    let line = |name: &String| {
-        let text = text(&object[name.as_str()])?;
+    let line = |(name, value): (&String, &Value)| {
+        let text = value_text(value)?;
         Some(match name.as_str() {
             "command" | "plan" => text,
             _ => format!("{name}: {text}"),
         })
     };
-    names.into_iter().filter_map(line).collect()
-}
-
-/// A text as it is, other data as JSON that people can read; `None` for null.
-fn text(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => serde_json::to_string_pretty(other).ok(),
-    }
+    in_order(object).filter_map(line).collect()
 }
 
 #[cfg(test)]

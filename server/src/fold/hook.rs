@@ -440,6 +440,7 @@ impl HookContext<'_, '_> {
         let data = json!({
             "via": "hook",
             "event": self.hook.event,
+            "said": texts::excerpt(text),
             "dialog": data,
             "rides_along": "a question that only a person answers wakes no agent",
         });
@@ -464,7 +465,9 @@ impl HookContext<'_, '_> {
             PERMISSION_DIALOG
         };
         let msg = texts::with_excerpt(&format!("Agent {} needs a permission", self.name()), text);
-        let data = json!({ "via": "hook", "event": self.hook.event, "request": data });
+        let said = texts::excerpt(text);
+        let data =
+            json!({ "via": "hook", "event": self.hook.event, "said": said, "request": data });
         let key = key_in(self.hook.subagent.as_deref(), key);
         self.post(Kind::Approval, msg, |draft| {
             draft.body.key = Some(key);

@@ -66,7 +66,10 @@ impl State {
             };
             return phase(name, ended_at);
         }
-        if let Some((failed_at, reason)) = session.failure().filter(|_| !is_closed) {
+        if let Some((failed_at, reason)) = session.failure() {
+            if is_closed {
+                return phase(PhaseName::Done, failed_at);
+            }
             return SessionPhase {
                 reason: Some(reason.to_owned()),
                 until: session.goes_on_at(),

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::inbox::Item;
 use super::notification::MAX_HOPS;
+use crate::core::asked::is_of_hook;
 use crate::core::record::{Notified, Target};
 
 /// Why a notification wakes no waiter of an inbox.
@@ -121,7 +122,7 @@ impl Words {
 
     /// Whether an agent's hook made the notification.
     fn by_hook(&self) -> bool {
-        self.data.as_ref().is_some_and(|it| it["via"] == "hook")
+        self.data.as_ref().is_some_and(is_of_hook)
     }
 }
 

@@ -16,6 +16,7 @@ use crate::http::login::LoginState;
 use crate::hub::Hub;
 
 mod about;
+mod answers;
 mod assets;
 mod dashboard;
 mod directory;
@@ -31,7 +32,6 @@ mod markdown;
 mod mcp;
 mod needs;
 mod notify;
-mod phase;
 mod preferences;
 mod probes;
 mod questions;
@@ -123,11 +123,11 @@ fn routes_of_the_hub() -> Router<Hub> {
         .route("/sources", get(sessions::sources))
         .route("/questions", get(questions::list))
         .route("/questions/{id}", get(questions::get))
-        .route("/questions/{id}/answer", post(questions::answer))
         .route("/questions/{id}/claim", post(questions::claim))
         .route("/questions/{id}/withdraw", post(questions::withdraw))
         .route("/needs", get(needs::list))
         .route("/needs/{id}", get(needs::get))
+        .route("/needs/{id}/answer", post(answers::answer))
         .route("/needs/{id}/done", post(needs::done).delete(needs::undo))
         .route("/needs/{id}/snooze", post(needs::snooze))
         .route("/markdown", post(markdown::parse))

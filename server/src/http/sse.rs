@@ -10,11 +10,11 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use futures_util::stream;
-use hub_protocol::{Cursor, Epoch, Seq};
+use hub_protocol::{Cursor, Epoch, Need, Seq, Sessions};
 use tokio::sync::watch;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use crate::hub::needs::{self, FollowedNeeds};
+use crate::hub::follow::Followed;
 use crate::hub::{Hub, StreamPermit};
 use crate::log::fanout::{StreamProgress, Subscription};
 use crate::log::journal::JournalError;
@@ -47,11 +47,14 @@ pub(crate) fn response(
     let outlet = subscription.outlet();
     let wants_presence = selection.has(EventKind::Presence);
     let wants_needs = selection.has(EventKind::Need);
+    let wants_sessions = selection.has(EventKind::Sessions);
     let reader = EventReader {
         presence: wants_presence.then(|| hub.presence()),
         presence_due: wants_presence,
-        needs: wants_needs.then(|| needs::follow(&hub)),
+        needs: wants_needs.then(|| hub.follow_needs()),
         needs_due: false,
+        sessions: wants_sessions.then(|| Box::new(SessionReader::new(&hub))),
+        sessions_due: false,
         first: Some(start.frame(hub.log().epoch())),
         cursor: start.cursor(),
         heartbeat: HeartbeatTimer::new(HEARTBEAT),
@@ -146,12 +149,37 @@ struct EventReader {
     subscription: Subscription,
     presence: Option<watch::Receiver<u64>>,
     presence_due: bool,
-    needs: Option<FollowedNeeds>,
+    needs: Option<Followed<Vec<Need>>>,
     needs_due: bool,
+    sessions: Option<Box<SessionReader>>,
+    sessions_due: bool,
     first: Option<Bytes>,
     heartbeat: HeartbeatTimer,
     shutdown: Pin<Box<WaitForCancellationFutureOwned>>,
     _permit: StreamPermit,
+}
+
+/// The sessions as a reader has them.
+struct SessionReader {
+    followed: Followed<Sessions>,
+    /// The list that the reader got last.
+    known: Option<Arc<Sessions>>,
+}
+
+impl SessionReader {
+    fn new(hub: &Hub) -> Self {
+        Self {
+            followed: hub.follow_sessions(),
+            known: None,
+        }
+    }
+
+    /// The frame with what differs from what the reader has.
+    fn changes(&mut self) -> Bytes {
+        let now = Arc::clone(&self.followed.list.borrow());
+        let before = self.known.replace(Arc::clone(&now));
+        frame::sessions(before.as_deref(), &now)
+    }
 }
 
 impl EventReader {
@@ -168,6 +196,11 @@ impl EventReader {
                 && let Some(needs) = &self.needs
             {
                 return Some(frame::needs(&needs.list.borrow()));
+            }
+            if std::mem::take(&mut self.sessions_due)
+                && let Some(sessions) = &mut self.sessions
+            {
+                return Some(sessions.changes());
             }
             let (events, shared) = match self.read().await {
                 Ok(events) => events,
@@ -224,6 +257,12 @@ impl EventReader {
                 None => std::future::pending().await,
             }
         };
+        let sessions = async {
+            match &mut self.sessions {
+                Some(sessions) => sessions.followed.list.changed().await,
+                None => std::future::pending().await,
+            }
+        };
         let silent = tokio::select! {
             biased;
             () = self.subscription.woken() => false,
@@ -235,6 +274,11 @@ impl EventReader {
             changed = needs => {
                 changed.ok()?;
                 self.needs_due = true;
+                false
+            }
+            changed = sessions => {
+                changed.ok()?;
+                self.sessions_due = true;
                 false
             }
             () = self.shutdown.as_mut() => return None,

@@ -5,6 +5,7 @@ use hub_protocol::{
     Evidence, InboxName, Kind, MAX_ITEM_BYTES, Notification, Post, ProjectName, Seq, Timestamp,
 };
 
+use crate::core::asked::is_of_hook;
 use crate::core::notification::{Draft, HEAD, HOOK_KEYS, is_longer, kind_of, tail_of};
 use crate::core::rejected::Rejected;
 use crate::hub::Hub;
@@ -190,6 +191,11 @@ fn check(post: &Post) -> Result<(), InvalidPost> {
         )));
     }
     post.key.as_deref().map_or(Ok(()), check_key)?;
+    if post.data.as_ref().is_some_and(is_of_hook) {
+        return field(
+            "data.via 'hook' says that an agent's hook wrote it, which only the hub can say: leave it out",
+        );
+    }
     let options = post.options.as_deref().unwrap_or_default();
     if options.len() > MAX_OPTIONS
         || options

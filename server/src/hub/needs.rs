@@ -2,22 +2,23 @@
 //! draws this one list.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hub_protocol::{
-    InboxName, Kind, Need, NeedKind, Notification, PhaseName, Priority, ProjectName, Seq,
-    SessionState, Timestamp, reveal,
+    Alert, Answer, AnswerPost, Chosen, Control, Decision, InboxName, Kind, Need, NeedKind,
+    Notification, Offer, PhaseName, Priority, ProjectName, Quick, Seq, SessionState, Timestamp,
+    reveal,
 };
 use serde_json::Value;
-use tokio::sync::watch;
 
 use super::Hub;
+use super::follow::List;
 use crate::core::asked::{self, Asked};
 use crate::core::command::Command;
+use crate::core::controls::{PLANS, controls};
 use crate::core::rejected::Rejected;
-use crate::core::sync;
-use crate::fold::{Inbox, Question, Session, SessionKey, State};
+use crate::fold::{AnswerPath, Inbox, Question, Session, SessionKey, State};
 use crate::log::Log;
 use crate::waiters::SharedWaiters;
 
@@ -25,10 +26,11 @@ use crate::waiters::SharedWaiters;
 const BRIEF: usize = 240;
 /// The most lines of a brief text.
 const BRIEF_LINES: usize = 4;
-/// After a change, further ones are collected for this long.
-const DEBOUNCE: Duration = Duration::from_millis(50);
-/// A session falls silent, and a snooze ends, without a record.
-const RECHECK: Duration = Duration::from_secs(5);
+/// Why a need of a session or project that the person muted does not call them. It does not count either, unless it asks.
+const MUTED: &str = "muted";
+/// The most options that are offered as buttons, and the most characters of one.
+const MAX_OPTIONS: usize = 3;
+const MAX_LABEL: usize = 24;
 
 /// A need, with what closes it.
 #[derive(Debug, Clone)]
@@ -39,6 +41,8 @@ pub struct OpenNeed {
     location: Option<Seq>,
     /// What closes it, if the person may close it as it is.
     pub close: Option<Close>,
+    /// Whether an answer that is given to the hub reaches the asker.
+    is_answerable: bool,
 }
 
 /// What closes a need that no answer ends.
@@ -70,7 +74,7 @@ impl Close {
 pub fn open(state: &State, waiters: &SharedWaiters) -> Vec<OpenNeed> {
     let now = Timestamp::now();
     let questions = state.questions(false).into_iter();
-    let questions = questions.map(|(id, question)| of_question(state, id, question));
+    let questions = questions.map(|(id, question)| of_question(state, waiters, id, question));
     let sessions = state.sessions(None);
     let sessions = sessions.filter_map(|(project, key, session)| {
         let place = (project.clone(), key.clone());
@@ -90,9 +94,14 @@ pub fn open(state: &State, waiters: &SharedWaiters) -> Vec<OpenNeed> {
     found
 }
 
-fn of_question(state: &State, id: Seq, question: &Question) -> OpenNeed {
+fn of_question(state: &State, waiters: &SharedWaiters, id: Seq, question: &Question) -> OpenNeed {
     let key = state.resolve(&question.project, &question.from);
     let session = state.session(&question.project, key);
+    let is_answerable = match state.reach(question) {
+        AnswerPath::Inbox => true,
+        AnswerPath::Request => waiters.read().held_until(id).is_some(),
+        AnswerPath::Nowhere => false,
+    };
     let kind = match question.kind {
         Kind::Approval => NeedKind::Permission,
         _ => NeedKind::Question,
@@ -106,10 +115,13 @@ fn of_question(state: &State, id: Seq, question: &Question) -> OpenNeed {
             name: state.shown_name(&question.project, key).to_owned(),
             session: session.map(|_| key.clone()),
             notification: Some(id),
+            revision: id,
+            silenced: silenced(state, (&question.project, &question.from)),
             ..Need::default()
         },
         location: Some(state.location(id).unwrap_or(id)),
         close: None,
+        is_answerable,
     }
 }
 
@@ -161,11 +173,14 @@ fn of_session(
             name: state.shown_name(project, key).to_owned(),
             session: Some(key.clone()),
             notification: phase.report,
+            revision: phase.report.unwrap_or(session.seq),
+            silenced: silenced(state, (project, key)),
             text: phase.reason,
             ..Need::default()
         },
         location: says_more.map(|id| state.location(id).unwrap_or(id)),
-        close: Some(Close::Session(place, session.seq)),
+        close: Some(Close::Session(place.clone(), session.seq)),
+        is_answerable: false,
     })
 }
 
@@ -189,12 +204,30 @@ fn of_inbox<'a>(
                 name: state.shown_name(project, key).to_owned(),
                 session: state.session(project, key).map(|_| key.clone()),
                 notification: Some(item.seq),
+                revision: item.seq,
                 ..Need::default()
             },
             location: Some(state.location(item.seq).unwrap_or(item.seq)),
             close: Some(Close::Message(project.clone(), item.seq)),
+            is_answerable: false,
         }
     })
+}
+
+/// Why the preferences keep a sender from calling the person now.
+fn silenced(state: &State, (project, from): (&ProjectName, &InboxName)) -> Option<String> {
+    let now = Timestamp::now();
+    let preferences = state.preferences();
+    let key = state.resolve(project, from);
+    let is_it = |name: &InboxName| name == key || name == from;
+    let mut mutes = preferences.mutes.iter();
+    if mutes.any(|it| it.applies(project, is_it, now)) {
+        return Some(MUTED.into());
+    }
+    let quiet = preferences.quiet.as_ref();
+    quiet
+        .is_some_and(|it| it.apply(now))
+        .then(|| "quiet hours".into())
 }
 
 /// The stored texts of needs, read once.
@@ -212,7 +245,7 @@ impl Texts {
                 used.insert(location, Arc::clone(&read));
                 Some(read)
             });
-            with_text(it.need, stored.as_deref())
+            with_text(it, stored.as_deref())
         });
         let needs = needs.collect();
         self.0 = used;
@@ -230,12 +263,19 @@ pub fn with_texts(log: &Log, found: Vec<OpenNeed>) -> Vec<Need> {
     Texts::default().complete(log, found)
 }
 
-fn with_text(mut need: Need, said: Option<&Notification>) -> Need {
-    let data = said.and_then(|it| it.data.as_ref()).unwrap_or(&Value::Null);
+fn with_text(it: OpenNeed, said: Option<&Notification>) -> Need {
+    let OpenNeed { mut need, .. } = it;
     let mut is_whole = true;
     if let Some(said) = said {
-        need.kind = kind_of(need.kind, data);
-        (need.priority, need.muted_by) = (said.priority, said.muted_by.clone());
+        need.kind = kind_of(need.kind, asked::dialog_of(said));
+        need.priority = said.priority;
+        let by_rule = said
+            .muted_by
+            .as_ref()
+            .map(|it| format!("muted by the rule {it}"));
+        let by_person = need.silenced.take();
+        let by_person = by_person.filter(|_| said.priority != Priority::Urgent);
+        need.silenced = by_rule.or(by_person);
         need.text = Some(match need.kind {
             NeedKind::Permission | NeedKind::Question | NeedKind::Plan | NeedKind::Form => {
                 let Asked { text, complete } = asked::asked(said);
@@ -251,29 +291,77 @@ fn with_text(mut need: Need, said: Option<&Notification>) -> Need {
             }
         });
     }
-    need.title = title(need.kind, data);
+    let request = said.and_then(asked::request_of);
+    need.title = title(need.kind, request.unwrap_or(&Value::Null));
     let text = need.text.as_deref().unwrap_or_default();
     need.brief = brief(&reveal(text));
     need.complete = is_whole && need.brief == text;
+    need.alert = alert(need.kind);
+    need.closable = !need.kind.asks();
+    let is_muted = need.closable && need.silenced.as_deref() == Some(MUTED);
+    need.counts = !is_muted && !matches!(need.kind, NeedKind::Limit | NeedKind::Silent);
+    if let Some(said) = said.filter(|_| it.is_answerable && need.complete) {
+        need.quick = quick(&controls(said));
+    }
     need
 }
 
+/// The state of the preferences by which a need calls the person.
+fn alert(kind: NeedKind) -> Option<Alert> {
+    match kind {
+        NeedKind::Urgent => None,
+        NeedKind::Turn => Some(Alert::YourTurn),
+        NeedKind::Died | NeedKind::Error | NeedKind::Limit | NeedKind::Silent => {
+            Some(Alert::Blocked)
+        }
+        _ => Some(Alert::NeedsYou),
+    }
+}
+
+/// The answers that need nothing but a brief text that is whole: a decision on a permission, or one of a few options.
+fn quick(controls: &[Control]) -> Vec<Quick> {
+    let decision = |label: &str, decision| Quick {
+        label: label.into(),
+        answer: AnswerPost::new(Answer::Verdict(decision, None)),
+    };
+    let option = |offer: &Offer| Quick {
+        label: reveal(&offer.label),
+        answer: AnswerPost::new(Answer::Choices(vec![Chosen {
+            labels: vec![offer.label.clone()],
+            text: None,
+        }])),
+    };
+    let fits = |offer: &Offer| offer.label.chars().count() <= MAX_LABEL;
+    match controls {
+        [
+            Control::Verdict {
+                allow: true,
+                edits: false,
+                ..
+            },
+        ] => vec![
+            decision("Approve", Decision::Allow),
+            decision("Deny", Decision::Deny),
+        ],
+        [Control::Choice(it)]
+            if !it.many && it.options.len() <= MAX_OPTIONS && it.options.iter().all(fits) =>
+        {
+            it.options.iter().map(option).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// A question's kind, as its dialog says.
-fn kind_of(kind: NeedKind, data: &Value) -> NeedKind {
-    let dialog = &data["dialog"];
+fn kind_of(kind: NeedKind, dialog: &Value) -> NeedKind {
     match (kind, dialog["tool_name"].as_str()) {
-        (NeedKind::Question, Some("ExitPlanMode" | "EnterPlanMode")) => NeedKind::Plan,
+        (NeedKind::Question, Some(tool)) if PLANS.contains(&tool) => NeedKind::Plan,
         (NeedKind::Question, _) if dialog["requested_schema"].is_object() => NeedKind::Form,
         (kind, _) => kind,
     }
 }
 
-fn title(kind: NeedKind, data: &Value) -> String {
-    let request = if data["via"] == "hook" {
-        &data["request"]
-    } else {
-        data
-    };
+fn title(kind: NeedKind, request: &Value) -> String {
     match kind {
         NeedKind::Urgent => "has an urgent message".into(),
         NeedKind::Permission => asked::wish(request),
@@ -301,74 +389,26 @@ fn brief(text: &str) -> String {
     format!("{}…", text[..end].trim_end())
 }
 
-/// The list as one task keeps it for all streams, as long as there is one.
-pub type SharedNeeds = Weak<watch::Receiver<Arc<[Need]>>>;
+/// The list for streams, with the texts that it was read from.
+#[derive(Debug, Default)]
+pub struct NeedList(Texts);
 
-/// A reader of the list.
-pub struct FollowedNeeds {
-    /// The list, changed at first and each time that a need has changed.
-    pub list: watch::Receiver<Arc<[Need]>>,
-    #[allow(dead_code)] // held until the reader ends
-    shared: Arc<watch::Receiver<Arc<[Need]>>>,
-}
+impl List for NeedList {
+    type Whole = Vec<Need>;
+    const DEBOUNCE: Duration = Duration::from_millis(50);
+    // A session falls silent, and a snooze ends, without a record.
+    const RECHECK: Duration = Duration::from_secs(5);
 
-/// Follows the list.
-pub fn follow(hub: &Hub) -> FollowedNeeds {
-    let mut known = sync::lock(hub.needs());
-    let shared = known.upgrade().unwrap_or_else(|| {
-        let (sender, receiver) = watch::channel(Arc::from([]));
-        keep(hub.clone(), sender);
-        Arc::new(receiver)
-    });
-    *known = Arc::downgrade(&shared);
-    let list = (*shared).clone();
-    FollowedNeeds { list, shared }
-}
-
-/// Lists the needs at each change, until nobody follows them.
-fn keep(hub: Hub, sender: watch::Sender<Arc<[Need]>>) {
-    tokio::spawn(async move {
-        let (mut log, mut presence) = (hub.log().subscribe(), hub.presence());
-        let mut texts = Texts::default();
-        let mut is_first = true;
-        loop {
-            match list(&hub, texts).await {
-                Ok((needs, read)) => {
-                    texts = read;
-                    sender.send_if_modified(|known| {
-                        let changed = std::mem::take(&mut is_first) || **known != *needs;
-                        *known = needs.into();
-                        changed
-                    });
-                }
-                Err(error) => {
-                    tracing::error!(%error, "the needs could not be listed");
-                    return;
-                }
-            }
-            tokio::select! {
-                () = sender.closed() => return,
-                () = hub.shutdown().cancelled() => return,
-                Ok(()) = log.changed() => {}
-                Ok(()) = presence.changed() => {}
-                () = tokio::time::sleep(RECHECK) => {}
-            }
-            tokio::time::sleep(DEBOUNCE).await;
-            log.mark_unchanged();
-            presence.mark_unchanged();
-        }
-    });
-}
-
-async fn list(hub: &Hub, mut texts: Texts) -> Result<(Vec<Need>, Texts), Rejected> {
-    let hub = hub.clone();
-    let read = tokio::task::spawn_blocking(move || {
-        let found = hub.read(open)?;
-        let needs = texts.complete(hub.log(), found);
-        let needs = needs.into_iter().map(|it| Need { text: None, ..it });
-        Ok((needs.collect(), texts))
-    });
-    read.await.map_err(|_| Rejected::ShuttingDown)?
+    async fn read(mut self, hub: &Hub) -> Result<(Vec<Need>, Self), Rejected> {
+        let hub = hub.clone();
+        let read = tokio::task::spawn_blocking(move || {
+            let found = hub.read(open)?;
+            let needs = self.0.complete(hub.log(), found);
+            let needs = needs.into_iter().map(|it| Need { text: None, ..it });
+            Ok((needs.collect(), self))
+        });
+        read.await.map_err(|_| Rejected::ShuttingDown)?
+    }
 }
 
 #[cfg(test)]

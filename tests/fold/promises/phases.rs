@@ -142,6 +142,10 @@ fn a_failed_model_blocks_its_session_until_it_works_again() {
         (phase.reason.as_deref(), phase.until),
         (Some("rate_limit"), Some(until))
     );
+    hub.close_need("w1", Some(hub.now.plus_millis(MINUTE)));
+    hub.is_in("w1", PhaseName::Done);
+    hub.pass(MINUTE);
+    hub.is_in("w1", PhaseName::Blocked);
     // After ten minutes a notification reports the failure.
     hub.pass(10 * MINUTE);
     hub.tick();

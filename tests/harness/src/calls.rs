@@ -3,7 +3,8 @@
 use std::future::IntoFuture;
 use std::pin::Pin;
 
-use serde_json::{Value, json};
+use hub_protocol::{Answer as Said, AnswerPost};
+use serde_json::{Value, from_value, json, to_value};
 use tokio::task::JoinHandle;
 
 use crate::{Answer, Ask, Client, Hub};
@@ -71,10 +72,16 @@ impl Client {
         self.read(&format!("/questions/{id}")).await
     }
 
-    /// Answers a question.
-    pub async fn answer(&self, id: u64, answer: &str) -> Answer {
-        let path = format!("/questions/{id}/answer");
-        self.post_json(&path, json!({ "answer": answer })).await
+    /// Answers a question with the words that a person would type.
+    pub async fn answer(&self, id: u64, words: &str) -> Answer {
+        let question = self.get(&format!("/questions/{id}")).send().await;
+        let controls = match question.status {
+            200 => from_value(question.json()["controls"].take()).expect("controls"),
+            _ => Vec::new(),
+        };
+        let post = AnswerPost::new(Said::of_words(words, &controls));
+        let post = to_value(post).expect("JSON");
+        self.post_json(&format!("/needs/{id}/answer"), post).await
     }
 
     /// Registers a new session.

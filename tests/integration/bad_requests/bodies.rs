@@ -107,7 +107,7 @@ const BODIES: &[(&str, &str, &str)] = &[
     ("PUT", "/sessions/s1", r#"{"name":"n","process":{"pid":1}}"#),
     ("POST", "/questions/1/claim", r#"{"by":"me"}"#),
     ("POST", "/questions/1/withdraw", r#"{"by":"me"}"#),
-    ("POST", "/questions/1/answer", r#"{"answer":"yes","by":"me"}"#),
+    ("POST", "/needs/1/answer", r#"{"reply":"yes","by":"me"}"#),
     ("PUT", "/preferences", r#"{"quiet":{"from":"22:00","to":"07:00","zone":"UTC"},"mutes":[{"project":"p"}]}"#),
     ("POST", "/markdown", r##"{"text":"# x"}"##),
     ("POST", "/login", r#"{"code":"0"}"#),

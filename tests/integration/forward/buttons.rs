@@ -175,11 +175,11 @@ async fn a_server_with_access_tokens_needs_only_the_answers_topic_to_be_open() {
 }
 
 /// The phone shows the beginning of a notification, so what is allowed there must be all of it.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn a_request_that_the_phone_does_not_show_to_its_end_can_only_be_denied() {
     let it = Forwarding::start(BUTTONS);
-    let hook = |tool: &str, input: Value| json!({ "via": "hook", "request": { "tool_name": tool, "tool_input": input } });
-    for (shown, data) in [
+    let hook = |tool: &str, input: Value| json!({ "hook_event_name": "PermissionRequest", "tool_name": tool, "tool_input": input });
+    for (shown, event) in [
         (false, hook("Bash", json!({ "command": "x".repeat(400) }))),
         (
             false,
@@ -195,8 +195,8 @@ async fn a_request_that_the_phone_does_not_show_to_its_end_can_only_be_denied() 
         ),
     ] {
         let before = it.ntfy.messages("phone").len();
-        let post = json!({ "msg": "Agent w1 needs a permission: x", "from": "w1", "type": "approval", "data": data });
-        let id = it.client.notify(post).await;
+        let client = it.client.clone();
+        let asks = tokio::spawn(async move { client.hook("", "w1", event).await });
         let message = it
             .ntfy
             .until_messages("phone", before + 1)
@@ -205,6 +205,7 @@ async fn a_request_that_the_phone_does_not_show_to_its_end_can_only_be_denied() 
         if shown {
             assert_eq!(text, "Write: file_path: /a\ncontent: x");
             assert_eq!(each(&message["actions"], "label"), json!(["Allow", "Deny"]));
+            asks.abort();
             continue;
         }
         assert!(
@@ -213,7 +214,8 @@ async fn a_request_that_the_phone_does_not_show_to_its_end_can_only_be_denied() 
         );
         assert_eq!(each(&message["actions"], "label"), json!(["Deny"]));
         it.press(&message, "Deny").await;
-        assert_eq!(it.state(id).await, json!(["answered", "deny", "person"]));
+        let told = asks.await.expect("a reply");
+        assert_eq!(told["hookSpecificOutput"]["decision"]["behavior"], "deny");
     }
 }
 

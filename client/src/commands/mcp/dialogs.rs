@@ -9,7 +9,7 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use hub_protocol::{AnswerPost, InboxName, Kind, Question, Seq};
+use hub_protocol::{Answer, AnswerPost, InboxName, Kind, Question, Seq};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -206,9 +206,10 @@ impl Follower {
         };
         let post = body(&AnswerPost {
             dialog: true,
-            ..AnswerPost::new(typed.to_owned().into())
+            ..AnswerPost::new(Answer::Reply(typed.to_owned()))
         })?;
-        let request = Request::post(question::path(id).segment("answer"), post);
+        let path = Path::new("/needs").segment(id).segment("answer");
+        let request = Request::post(path, post);
         let mut backoff = Backoff::local();
         let failed = loop {
             match hub.text(&request).await {

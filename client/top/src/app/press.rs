@@ -1,12 +1,12 @@
 //! The effects of keys.
 
-use hub_protocol::{AnswerText, Question, Seq, Timestamp};
+use hub_protocol::{Answer, Control, Decision, Question, Seq, Timestamp};
 use ratatui::crossterm::event::KeyEvent;
-use serde_json::{Map, Value};
 
 use super::{App, MISPRESS, Mode, Request, Target, sent};
 use crate::details::is_answerable;
-use crate::dialog::{Dialog, dialog, form_template, verdict};
+use crate::draft::{Draft, choices};
+use crate::form;
 use crate::input::{Input, Purpose, Typed};
 use crate::keys::{Action, action_of};
 use crate::text::line;
@@ -15,6 +15,9 @@ use crate::text::line;
 const PAGE: usize = 5;
 /// For how long a need is put off, in ms.
 const SNOOZE: i64 = 3_600_000;
+const NO_SUCH_ANSWER: &str = "It is not answered with that key: the details show how";
+const ONLY_IN_ITS_TERMINAL: &str =
+    "The hub does not have all of it: only the agent's own terminal can allow it, g goes there";
 
 impl App {
     /// Applies a key of the list.
@@ -38,6 +41,10 @@ impl App {
             Action::PageDown => self.scroll += PAGE,
             Action::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
             Action::Undo => return self.undo(),
+            Action::Search => {
+                let filter = self.filter.clone();
+                self.input(Purpose::Search, "Search", &filter);
+            }
             _ => return self.on_target(action, now),
         }
         Vec::new()
@@ -45,13 +52,16 @@ impl App {
 
     /// Applies a key to the selected row.
     fn on_target(&mut self, action: Action, now: Timestamp) -> Vec<Request> {
-        let Some(target) = self.target(now) else {
+        let Some(target) = self.target() else {
+            if action == Action::Back {
+                self.filter.clear();
+            }
             return Vec::new();
         };
         match (action, &target.question) {
             (Action::Back, _) => self.back(&target),
             (Action::Open, Some(question)) => return self.open(question, now),
-            (Action::Open, None) => self.open_session(&target, now),
+            (Action::Open, None) => self.zoomed = !self.zoomed,
             (Action::Reply, _) => self.reply(&target),
             (Action::Go, _) => return go(&target),
             (Action::Seen, _) => return self.mark(&target),
@@ -62,14 +72,16 @@ impl App {
         Vec::new()
     }
 
+    /// Esc: closes the details, else forgets the draft, else shows all rows.
     fn back(&mut self, target: &Target) {
-        let id = target.question.as_ref().map(|it| it.id);
-        if !self.zoomed
-            && let Some(id) = id
-        {
-            self.drafts.remove(&id);
+        if std::mem::take(&mut self.zoomed) {
+            return;
         }
-        self.zoomed = false;
+        let question = target.question.as_ref();
+        let forgotten = question.and_then(|it| self.drafts.remove(&it.id));
+        if forgotten.is_none_or(|it| it == Draft::default()) {
+            self.filter.clear();
+        }
     }
 
     /// Enter on a question: sends a held answer, else begins an answer.
@@ -82,30 +94,25 @@ impl App {
             self.zoomed = !self.zoomed;
             return Vec::new();
         }
-        match dialog(question) {
-            Dialog::Permission { .. } | Dialog::Plan { .. } => self.zoomed = !self.zoomed,
-            Dialog::Text(_) => self.input(Purpose::Answer(id), "Answer", ""),
-            Dialog::Form { schema } => {
-                self.input(Purpose::Form(id), "Form", &form_template(schema));
+        match &question.controls[..] {
+            [Control::Verdict { .. }] => self.zoomed = !self.zoomed,
+            [Control::Form { fields }] => {
+                self.input(Purpose::Form(id), "Form", &form::template(fields));
             }
-            Dialog::Asks(asks) => {
-                let draft = self.drafts.entry(id).or_default();
-                if !draft.has_marks() {
-                    self.input(Purpose::Part(id), "Answer", "");
-                } else if let Some(answer) = draft.confirm(&asks) {
-                    self.hold(question, answer, now);
-                }
-            }
+            [Control::Choice(_), ..] => self.answer_part(question, now),
+            _ => self.input(Purpose::Answer(id), "Answer", ""),
         }
         Vec::new()
     }
 
-    /// Enter on a session: selects its question, else opens the details.
-    fn open_session(&mut self, target: &Target, now: Timestamp) {
-        let question = target.session.as_ref().and_then(|it| it.phase.question);
-        match question.filter(|id| self.store.question(*id).is_some()) {
-            Some(id) => self.select(Some(id.to_string()), now),
-            None => self.zoomed = !self.zoomed,
+    /// Takes the marked options as the answer to the current question of a dialog, else begins a text.
+    fn answer_part(&mut self, question: &Question, now: Timestamp) {
+        let draft = self.drafts.entry(question.id).or_default();
+        if draft.has_marks() {
+            draft.confirm(&choices(question));
+            self.finish(question, now);
+        } else {
+            self.input(Purpose::Part(question.id), "Answer", "");
         }
     }
 
@@ -123,58 +130,61 @@ impl App {
         if action.approves() && !self.may_approve(question) {
             return;
         }
-        match (action, dialog(question)) {
-            (Action::Approve, Dialog::Permission { .. }) => {
-                self.hold(question, "allow", now);
+        match (action, &question.controls[..]) {
+            (Action::Approve | Action::ApproveMore, [verdict @ Control::Verdict { .. }]) => {
+                self.approve(question, (action, verdict), now);
             }
-            (Action::Approve, Dialog::Plan { .. }) => self.hold(question, "approve", now),
-            (Action::ApproveMore, Dialog::Permission { always }) if !always.is_empty() => {
-                self.hold(question, "allow always", now);
+            (Action::Deny, [Control::Verdict { .. }]) => {
+                self.input(Purpose::Reason(id), "Deny, reason (optional)", "");
             }
-            (Action::ApproveMore, Dialog::Plan { edits: true, .. }) => {
-                self.hold(question, "approve: accept edits", now);
+            (Action::Deny, [Control::Form { .. }]) => {
+                self.hold(question, Answer::Verdict(Decision::Deny, None), now);
             }
-            (Action::Deny, Dialog::Permission { .. }) => {
-                self.input(Purpose::Reason(id, "deny"), "Deny, reason (optional)", "");
+            (Action::Option(number), [Control::Choice(_), ..]) => {
+                self.choose(question, number, now);
             }
-            (Action::Deny, Dialog::Plan { .. }) => {
-                self.input(
-                    Purpose::Reason(id, "reject"),
-                    "Reject, reason (optional)",
-                    "",
-                );
-            }
-            (Action::Deny, Dialog::Form { .. }) => self.hold(question, "decline", now),
-            (Action::Option(number), Dialog::Text(options)) => match options.get(number - 1) {
-                Some(option) => self.hold(question, option.clone(), now),
-                None => self.note = format!("It has no option {number}"),
-            },
-            (Action::Option(number), Dialog::Asks(asks)) => {
-                let draft = self.drafts.entry(id).or_default();
-                if let Some(answer) = draft.choose(&asks, number) {
-                    self.hold(question, answer, now);
-                }
-            }
-            _ => self.note = "It is not answered with that key: the details show how".into(),
+            _ => self.note = NO_SUCH_ANSWER.into(),
         }
     }
 
-    /// Whether the whole request was drawn to its end; says why not.
+    /// Approves, or approves more than this once, if the verdict can say so.
+    fn approve(&mut self, question: &Question, of: (Action, &Control), now: Timestamp) {
+        match decision(of) {
+            Some(decision) => self.hold(question, Answer::Verdict(decision, None), now),
+            None => self.note = NO_SUCH_ANSWER.into(),
+        }
+    }
+
+    fn choose(&mut self, question: &Question, number: usize, now: Timestamp) {
+        let draft = self.drafts.entry(question.id).or_default();
+        if draft.choose(&choices(question), number) {
+            self.finish(question, now);
+        } else {
+            self.note = format!("It has no option {number}");
+        }
+    }
+
+    /// Holds the answer to a dialog once each of its questions has one.
+    fn finish(&mut self, question: &Question, now: Timestamp) {
+        let draft = self.drafts.get(&question.id);
+        if let Some(answer) = draft.and_then(|it| it.whole(&choices(question))) {
+            self.drafts.remove(&question.id);
+            self.hold(question, answer, now);
+        }
+    }
+
+    /// Whether the hub has the whole request, and the screen has shown it to its end; notes why not.
     fn may_approve(&mut self, question: &Question) -> bool {
         let is_drawn = self.read.is_some() && self.read == self.selected;
-        if question.complete && is_drawn {
-            return true;
-        }
-        self.note = if question.complete {
-            "Read it to its end first: PgDn".into()
-        } else {
-            "Not all of it can be shown here: open it on the dashboard".into()
+        self.note = match &question.controls[..] {
+            [Control::Verdict { allow: false, .. }] => ONLY_IN_ITS_TERMINAL.into(),
+            [Control::Verdict { .. }] if !is_drawn => "Read it to its end first: PgDn".into(),
+            _ => return true,
         };
         false
     }
 
-    fn hold(&mut self, question: &Question, answer: impl Into<AnswerText>, now: Timestamp) {
-        let answer = answer.into();
+    fn hold(&mut self, question: &Question, answer: Answer, now: Timestamp) {
         let shown = line(&answer.to_string());
         self.note = if self.outbox.hold(question, answer, now) {
             format!("{shown} – u undoes it, Enter sends it now")
@@ -244,7 +254,11 @@ impl App {
         key: KeyEvent,
         now: Timestamp,
     ) -> Vec<Request> {
-        match input.press(key) {
+        let typed = input.press(key);
+        if input.purpose == Purpose::Search {
+            self.search(&input, &typed);
+        }
+        match typed {
             Typed::More => self.mode = Mode::Input(input),
             Typed::Cancelled => {}
             Typed::Done => return self.complete(input, now),
@@ -252,21 +266,26 @@ impl App {
         Vec::new()
     }
 
+    /// Shows only the rows with the text that is being typed; all of them if it is given up.
+    fn search(&mut self, input: &Input, typed: &Typed) {
+        self.filter = match typed {
+            Typed::Cancelled => String::new(),
+            Typed::More | Typed::Done => input.text().trim().to_owned(),
+        };
+    }
+
     fn complete(&mut self, input: Input, now: Timestamp) -> Vec<Request> {
         let text = input.text().trim().to_owned();
         match input.purpose {
-            Purpose::Reason(id, word) => self.answer(id, verdict(word, &text), now),
-            _ if text.is_empty() => {}
-            Purpose::Answer(id) => self.answer(id, text, now),
-            Purpose::Part(id) => self.answer_part(id, text, now),
-            Purpose::Form(id) => {
-                if serde_json::from_str::<Map<String, Value>>(&text).is_ok() {
-                    self.answer(id, format!("accept: {text}"), now);
-                } else {
-                    self.note = "The form is not a JSON object".into();
-                    self.mode = Mode::Input(Input::new(Purpose::Form(id), input.prompt, &text));
-                }
+            Purpose::Reason(id) => {
+                let reason = Some(text).filter(|it| !it.is_empty());
+                self.answer(id, Answer::Verdict(Decision::Deny, reason), now);
             }
+            Purpose::Search => {}
+            _ if text.is_empty() => {}
+            Purpose::Answer(id) => self.answer(id, Answer::Reply(text), now),
+            Purpose::Part(id) => self.say_part(id, text, now),
+            Purpose::Form(id) => self.fill_in(id, &text, &input.prompt, now),
             Purpose::Message(to, project, reply_to) => {
                 return vec![Request::Message {
                     to,
@@ -280,23 +299,50 @@ impl App {
     }
 
     /// Holds the answer to a question, which may have been settled while it was typed.
-    fn answer(&mut self, id: Seq, answer: String, now: Timestamp) {
-        match self.store.question(id).cloned() {
-            Some(question) => self.hold(&question, answer, now),
-            None => self.note = format!("Question {id} was settled meanwhile"),
+    fn answer(&mut self, id: Seq, answer: Answer, now: Timestamp) {
+        if let Some(question) = self.still_open(id) {
+            self.hold(&question, answer, now);
         }
     }
 
-    fn answer_part(&mut self, id: Seq, text: String, now: Timestamp) {
-        let Some(question) = self.store.question(id).cloned() else {
-            self.note = format!("Question {id} was settled meanwhile");
-            return;
-        };
-        if let Dialog::Asks(asks) = dialog(&question)
-            && let Some(answer) = self.drafts.entry(id).or_default().answer(&asks, text)
-        {
-            self.hold(&question, answer, now);
+    fn fill_in(&mut self, id: Seq, text: &str, prompt: &str, now: Timestamp) {
+        if let Some(content) = form::content(text) {
+            self.answer(id, Answer::Form(content), now);
+        } else {
+            self.note = "The form is not a JSON object".into();
+            self.input(Purpose::Form(id), prompt, text);
         }
+    }
+
+    fn say_part(&mut self, id: Seq, text: String, now: Timestamp) {
+        if let Some(question) = self.still_open(id) {
+            self.drafts.entry(id).or_default().say(text);
+            self.finish(&question, now);
+        }
+    }
+
+    /// The question, unless it was settled meanwhile, which is noted.
+    fn still_open(&mut self, id: Seq) -> Option<Question> {
+        let question = self.store.question(id).cloned();
+        if question.is_none() {
+            self.note = format!("Question {id} was settled meanwhile");
+        }
+        question
+    }
+}
+
+/// The decision that a key makes; `None` if the verdict cannot say it.
+fn decision((action, verdict): (Action, &Control)) -> Option<Decision> {
+    match (action, verdict) {
+        (Action::Approve, Control::Verdict { .. }) => Some(Decision::Allow),
+        (
+            _,
+            Control::Verdict {
+                always: Some(_), ..
+            },
+        ) => Some(Decision::AllowAlways),
+        (_, Control::Verdict { edits: true, .. }) => Some(Decision::AcceptEdits),
+        _ => None,
     }
 }
 

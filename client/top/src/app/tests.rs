@@ -1,3 +1,4 @@
+use hub_protocol::{Choice, Chosen, Control, Decision, Offer};
 use ratatui::crossterm::event::{KeyCode, KeyModifiers};
 
 use super::*;
@@ -73,7 +74,7 @@ fn a_permission_is_approved_or_denied_with_a_reason() {
     press(&mut app, "dnot on main\n", at(106));
     let sent = Request::Answer {
         id: 25,
-        answer: "deny: not on main".into(),
+        answer: Answer::Verdict(Decision::Deny, Some("not on main".into())),
     };
     assert_eq!(press(&mut app, "\n", at(107)), [sent]);
     app.apply(Update::Answered(25, Err("refused".into())), at(107));
@@ -85,7 +86,7 @@ fn a_permission_is_approved_or_denied_with_a_reason() {
 }
 
 #[test]
-fn a_request_is_approved_only_if_it_is_whole_and_was_drawn_to_its_end() {
+fn a_request_is_approved_only_if_the_hub_has_all_of_it_and_it_was_drawn_to_its_end() {
     let mut app = app();
     press(&mut app, "j", at(100));
     app.press(KeyCode::Char('j').into(), at(100));
@@ -93,11 +94,17 @@ fn a_request_is_approved_only_if_it_is_whole_and_was_drawn_to_its_end() {
         app.press(KeyCode::Char(key).into(), at(100));
         assert_eq!(app.note, "Read it to its end first: PgDn");
     }
-    let questions = app.store.questions.iter_mut();
-    questions.for_each(|it| it.complete = false);
+    let Some(Control::Verdict { allow, .. }) = app.store.questions[1].controls.first_mut() else {
+        panic!("a permission");
+    };
+    *allow = false;
     for key in ["a", "A"] {
         press(&mut app, key, at(100));
-        assert!(app.note.starts_with("Not all of it"), "{}", app.note);
+        assert!(
+            app.note.contains("only the agent's own terminal"),
+            "{}",
+            app.note
+        );
     }
     assert_eq!(answers(&mut app, at(200)), [""; 0]);
     press(&mut app, "d\n", at(201));
@@ -204,11 +211,88 @@ fn a_text_answers_a_question_and_going_names_the_session() {
 }
 
 #[test]
-fn enter_on_a_session_selects_its_question() {
+fn a_plan_is_approved_with_its_edits() {
     let mut app = app();
-    app.store.sessions[1].phase.question = Some(25);
-    press(&mut app, "jjjjjj\na", at(100));
-    assert_eq!(answers(&mut app, at(105)), ["25 allow"]);
+    press(&mut app, "jjjjA", at(100));
+    assert_eq!(answers(&mut app, at(105)), ["30 approve: accept edits"]);
+}
+
+/// A question of a dialog with these options.
+fn choice(many: bool, options: &[&str]) -> Control {
+    let offer = |label: &&str| Offer {
+        label: (*label).to_owned(),
+        ..Offer::default()
+    };
+    Control::Choice(Choice {
+        many,
+        options: options.iter().map(offer).collect(),
+        ..Choice::default()
+    })
+}
+
+#[test]
+fn a_dialog_of_several_questions_is_answered_by_labels_and_texts() {
+    let mut app = app();
+    let db = choice(false, &["postgres; 16", "sqlite"]);
+    let checks = choice(true, &["unit", "fuzz"]);
+    app.store.questions[0].controls = vec![db.clone(), checks, db];
+    press(&mut app, "1", at(100));
+    press(&mut app, "12\n", at(101));
+    assert_eq!(answers(&mut app, at(200)), [""; 0], "a question is left");
+    press(&mut app, "\nneither\n", at(201));
+    let labels = |all: &[&str]| all.iter().map(|it| (*it).to_owned()).collect();
+    let chosen = |all: &[&str]| Chosen {
+        labels: labels(all),
+        text: None,
+    };
+    let neither = Chosen {
+        labels: Vec::new(),
+        text: Some("neither".into()),
+    };
+    let sent = vec![
+        chosen(&["postgres; 16"]),
+        chosen(&["unit", "fuzz"]),
+        neither,
+    ];
+    let request = Request::Answer {
+        id: 10,
+        answer: Answer::Choices(sent),
+    };
+    assert_eq!(app.tick(at(206)).first(), Some(&request));
+    app.apply(Update::Answered(10, Err("refused".into())), at(206));
+    press(&mut app, "2", at(207));
+    assert_eq!(app.note, "", "it begins again");
+}
+
+#[test]
+fn a_form_is_filled_in_as_json_or_declined() {
+    let mut app = app();
+    let fields = serde_json::from_str(r#"[{"name": "n", "label": "n", "type": "integer"}]"#);
+    let fields = fields.expect("fields");
+    app.store.questions[0].controls = vec![Control::Form { fields }];
+    press(&mut app, "\n!\n", at(100));
+    assert_eq!(app.note, "The form is not a JSON object");
+    app.press(KeyCode::Backspace.into(), at(100));
+    press(&mut app, "\n", at(100));
+    assert_eq!(answers(&mut app, at(105)), [r#"10 {"n":0}"#]);
+    app.apply(Update::Answered(10, Err("refused".into())), at(105));
+    press(&mut app, "d", at(106));
+    assert_eq!(answers(&mut app, at(111)), ["10 deny"]);
+}
+
+#[test]
+fn a_search_leaves_the_rows_that_have_its_text_until_escape() {
+    let mut app = app();
+    press(&mut app, "/PUSH", at(100));
+    let keys = |app: &App| app.keys().join(" ");
+    assert_eq!((keys(&app), app.count()), ("25".into(), 5));
+    press(&mut app, "\n", at(100));
+    press(&mut app, "a", at(101));
+    assert_eq!(answers(&mut app, at(106)), ["25 allow"]);
+    press(&mut app, "\u{1b}", at(107));
+    assert_eq!(app.keys().len(), 6);
+    press(&mut app, "/nothing\n\u{1b}", at(108));
+    assert_eq!(app.keys().len(), 6);
 }
 
 #[test]

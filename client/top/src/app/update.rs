@@ -1,8 +1,6 @@
 //! The effects of the hub's news.
 
-use hub_protocol::{
-    AnswerDelivery, Need, Notification, Preferences, Question, Seq, Session, Timestamp,
-};
+use hub_protocol::{AnswerDelivery, Need, Notification, Question, Seq, Session, Timestamp};
 
 use super::{App, Link};
 use crate::store::FirstView;
@@ -18,7 +16,6 @@ pub(crate) enum Update {
     /// What the person has to do.
     Needs(Vec<Need>),
     Arrived(Box<Notification>),
-    Preferences(Preferences),
     /// Why the hub is away, and when it is tried again, by this machine's clock.
     Away(String, Timestamp),
     /// The thread of a notification.
@@ -52,7 +49,6 @@ impl App {
                     self.asked.clear();
                 }
             }
-            Update::Preferences(preferences) => self.store.set_preferences(preferences),
             Update::Away(reason, retry_at) => self.link = Link::Away(reason, retry_at),
             Update::Thread(id, thread) => drop(self.threads.insert(id, thread)),
             Update::Answered(id, result) => self.answered(id, result),

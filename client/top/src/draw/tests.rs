@@ -1,3 +1,4 @@
+use hub_protocol::Control;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -33,12 +34,12 @@ fn a_common_terminal_shows_who_needs_the_person_the_board_and_the_details() {
     let expected = [
         "hub top · 5 need you · 6 sessions",
         "For you (5)",
-        "question  db                 1 min  default          Which db?",
-        "error     ci                 1 min  default          main is red",
-        "approve   web                1 min  default          git push",
-        "your turn docs               1 min  default          The page is written.",
-        "plan      api                1 min  default          A plan",
-        "Needs you (3)",
+        "question   db                 1 min  default          Which db?",
+        "error      ci                 1 min  default          main is red",
+        "permission web                1 min  default          git push",
+        "your turn  docs               1 min  default          The page is written.",
+        "plan       api                1 min  default          A plan",
+        "Working (1)",
     ];
     assert_eq!(rows[..8], expected);
     let details = rows[12..].join("\n");
@@ -46,17 +47,14 @@ fn a_common_terminal_shows_who_needs_the_person_the_board_and_the_details() {
         details.contains("Which db?\n1 postgres\n2 sqlite"),
         "{details}"
     );
-    assert!(
-        rows[23].starts_with("j k move · Enter answer"),
-        "{}",
-        rows[23]
-    );
+    let hints = "j k move · Enter answer · a approve · d deny · u undo · ? help · q quit";
+    assert_eq!(rows[23], hints);
 }
 
 #[test]
 fn forty_columns_show_name_age_and_text() {
     let rows = screen(&mut app(), 40, 24);
-    assert_eq!(rows[4], "approve   web          1 min  git push");
+    assert_eq!(rows[4], "permission web          1 min  git push");
 }
 
 #[test]
@@ -68,7 +66,7 @@ fn a_wide_terminal_has_the_details_beside_the_list() {
     );
     let beside = rows
         .iter()
-        .any(|row| row.starts_with("approve") && row.contains('│'));
+        .any(|row| row.starts_with("permission") && row.contains('│'));
     assert!(beside, "{rows:#?}");
 }
 
@@ -133,7 +131,10 @@ fn no_cell_is_coloured_where_colours_are_unwanted() {
 fn a_long_text_is_scrolled_to_its_end_and_no_further() {
     let mut app = app();
     let lines: Vec<String> = (0..60).map(|n| format!("line {n}\n")).collect();
-    app.store.questions[0].msg = lines.concat();
+    let [Control::Choice(choice)] = &mut app.store.questions[0].controls[..] else {
+        panic!("options");
+    };
+    choice.question = lines.concat();
     assert!(screen(&mut app, 80, 24)[22].contains("more, PgDn"));
     for _ in 0..40 {
         app.press(KeyEvent::from(KeyCode::PageDown), at(100));

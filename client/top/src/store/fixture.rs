@@ -21,9 +21,9 @@ fn session_json(name: &str, phase: &str, seconds: i64, text: &str) -> Value {
         "phase": {"name": phase, "since": at(seconds), "text": text}})
 }
 
-fn question_json(id: u64, from: &str, kind: &str, msg: &str, data: &Value) -> Value {
+fn question_json(id: u64, from: &str, kind: &str, text: &str, control: &Value) -> Value {
     json!({"id": id, "project": "default", "from": from, "type": kind, "ts": at(i64::try_from(id).unwrap()),
-        "expires_at": at(9999), "state": "open", "msg": msg, "text": msg, "complete": true, "data": data, "deliverable": true})
+        "expires_at": at(9999), "state": "open", "msg": text, "text": text, "complete": true, "controls": [control], "deliverable": true})
 }
 
 fn need_json(
@@ -34,26 +34,24 @@ fn need_json(
     about: Option<u64>,
     brief: &str,
 ) -> Value {
+    let alert = match kind {
+        "turn" => "your_turn",
+        "error" => "blocked",
+        _ => "needs_you",
+    };
     json!({"id": id, "kind": kind, "since": at(seconds), "project": "default", "name": session, "session": session,
-        "notification": about, "title": "", "brief": brief, "complete": true})
+        "notification": about, "alert": alert, "counts": true, "closable": alert != "needs_you", "title": "", "brief": brief,
+        "complete": true})
 }
 
 /// A store with one need of each kind and a session at work.
 pub(crate) fn store() -> Store {
-    let hook = |data: Value| {
-        let mut data = data;
-        data["via"] = "hook".into();
-        data
-    };
-    let push = hook(
-        json!({"request": {"tool_name": "Bash", "tool_input": {"command": "git push --force", "description": "Push"},
-        "suggestions": [{"type": "addRules", "rules": [{"toolName": "Bash"}]}]}}),
-    );
-    let plan = hook(
-        json!({"dialog": {"tool_name": "ExitPlanMode", "tool_input": {"plan": "1. Build\n2. Test"}}}),
-    );
-    let mut db = question_json(10, "db", "question", "Which db?", &Value::Null);
-    db["options"] = json!(["postgres", "sqlite"]);
+    let which = json!({"type": "choice", "question": "Which db?", "options": [{"label": "postgres"}, {"label": "sqlite"}]});
+    let plan = json!({"type": "verdict", "allow": true, "edits": true});
+    let once_or_always = json!({"type": "verdict", "allow": true, "always": "Bash"});
+    let mut push = question_json(25, "web", "approval", "git push", &once_or_always);
+    push["request"] = json!({"tool": "Bash", "risks": ["force-push"],
+        "parts": [{"name": "command", "text": "git push --force"}, {"name": "description", "text": "Push"}]});
     let mut build = session_json("build", "working", 40, "");
     build["phase"]["tool"] = json!({"name": "Bash", "on": "make all", "since": at(41)});
     let view = json!({
@@ -64,8 +62,8 @@ pub(crate) fn store() -> Store {
             session_json("ci", "blocked", 20, "failed"), session_json("docs", "your_turn", 28, "The page is written."),
             session_json("api", "needs_you", 30, ""), build]},
         "questions": {"questions": [
-            db, question_json(25, "web", "approval", "Agent web needs a permission: git push", &push),
-            question_json(30, "api", "question", "A plan", &plan)]},
+            question_json(10, "db", "question", "Which db?", &which), push,
+            question_json(30, "api", "question", "1. Build\n2. Test", &plan)]},
         "needs": [
             need_json("10", "question", "db", 10, Some(10), "Which db?"), need_json("s20", "error", "ci", 20, Some(70), "main is red"),
             need_json("25", "permission", "web", 25, Some(25), "git push"), need_json("s28", "turn", "docs", 28, Some(78), "The page is written."),

@@ -64,7 +64,7 @@ fn start(limits: Limits) -> Running {
         )
         .route("/body", post(async |Payload(body): Payload| body))
         .route("/slow", post(slow))
-        .route("/questions/{id}/answer", post(slow))
+        .route("/needs/{id}/answer", post(slow))
         .route("/large", get(async || vec![b'x'; 64 << 20]))
         .route(
             "/once",
@@ -194,7 +194,7 @@ async fn a_client_that_closes_its_input_gets_its_answer() {
     let hub = start(limits(|_| ()));
     let chunked = "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
     for rest in ["Content-Length: 2\r\n\r\nhi", chunked] {
-        for path in ["/slow", "/questions/7/answer"].repeat(25) {
+        for path in ["/slow", "/needs/7/answer"].repeat(25) {
             let mut stream = hub.tcp();
             let request = hub.head(&format!("POST {path}")) + rest;
             stream.write_all(request.as_bytes()).unwrap();

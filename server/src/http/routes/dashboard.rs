@@ -13,6 +13,7 @@ use super::about::AboutState;
 use super::questions::{self, QuestionListParams};
 use super::sessions::{self, SessionListParams};
 use super::{history, needs, preferences};
+use crate::core::asked::is_of_hook;
 use crate::http::error::ApiError;
 use crate::http::request::params::Params;
 
@@ -63,10 +64,11 @@ fn leave_words_out(page: &mut HistoryPage, shown: &HashSet<Seq>) {
         let is_shown = notification["id"]
             .as_u64()
             .is_some_and(|it| shown.contains(&it));
-        let data = notification.get_mut("data").and_then(Value::as_object_mut);
-        let words = data
-            .filter(|_| !is_shown)
-            .and_then(|it| it.shift_remove("said"));
+        let data = notification
+            .get_mut("data")
+            .filter(|it| !is_shown && is_of_hook(it));
+        let data = data.and_then(Value::as_object_mut);
+        let words = data.and_then(|it| it.shift_remove("said"));
         if words.is_some()
             && let Ok(shorter) = to_raw_value(&notification)
         {

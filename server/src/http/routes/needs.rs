@@ -83,7 +83,7 @@ async fn close(
     caller.refuse_agents(hub).await?;
     let found = find(hub, id).await?;
     let Some(close) = found.close else {
-        let detail = "a question ends by its answer: POST /questions/{id}/answer";
+        let detail = "a question ends by its answer: POST /needs/{id}/answer";
         return Err(ApiError::invalid(detail));
     };
     let command = close.command(until);
@@ -91,6 +91,16 @@ async fn close(
         .ok_or_else(|| ApiError::invalid("a message is done or not: it cannot be snoozed"))?;
     hub.submit(command).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// The error for an answer to a need that is no question.
+pub(super) async fn takes_no_answer(hub: &Hub, id: &str) -> ApiError {
+    match find(hub, id).await {
+        Ok(_) => ApiError::invalid(
+            "no question: a message to the session ends its turn, POST /notify, and done ends the rest",
+        ),
+        Err(error) => error,
+    }
 }
 
 async fn find(hub: &Hub, id: &str) -> Result<OpenNeed, ApiError> {

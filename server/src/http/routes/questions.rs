@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use hub_protocol::{
-    AnswerDelivery, AnswerPost, AnswerText, ByPost, InboxName, Kind, Place, Post, ProjectName,
-    Question, Questions, Seq, Timestamp,
+    AnswerDelivery, ByPost, InboxName, Place, ProjectName, Question, Questions, Seq, Timestamp,
 };
 use serde::Deserialize;
 use tokio::time::Instant;
@@ -16,9 +14,10 @@ use tokio::time::Instant;
 use super::history::MAX_PAGE_BYTES;
 use super::refused;
 use super::stored;
-use crate::core::answer::{fill_form, fitted};
-use crate::core::asked::{Asked, asked as text_of, parts};
+use crate::core::asked::{Asked, asked as text_of};
 use crate::core::command::Command;
+use crate::core::controls::controls;
+use crate::core::tool_request::request_of_approval;
 use crate::fold::{AnswerPath, Question as FoldQuestion, State as Fold, place_of};
 use crate::http::error::{ApiError, Code};
 use crate::http::request::caller::{Caller, CallerKind};
@@ -26,7 +25,6 @@ use crate::http::request::evidence::Witness;
 use crate::http::request::params::{Params, PathParam};
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
-use crate::hub::draft::{self, Context};
 use crate::hub::refused::AnswerAttempt;
 use crate::waiters::SharedWaiters;
 
@@ -35,9 +33,6 @@ const MAX_LIMIT: usize = 2_000;
 
 /// Longest wait for a question in one request, in seconds.
 const MAX_TIMEOUT: u64 = 3600;
-
-/// Longest wait until a held hook has passed an answer on.
-const HAND_OVER: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,15 +70,15 @@ pub(super) struct GetParams {
 }
 
 /// A question with what the fold knows of it, and whether an answer can reach its asker.
-struct QuestionStatus {
-    asked: FoldQuestion,
+pub(super) struct QuestionStatus {
+    pub(super) asked: FoldQuestion,
     /// The name of the asker's session, if it differs from `from`.
     name: Option<String>,
-    deliverable: bool,
+    pub(super) deliverable: bool,
     delivery: Option<AnswerDelivery>,
     held_until: Option<Timestamp>,
     is_held: bool,
-    place: Option<Place>,
+    pub(super) place: Option<Place>,
 }
 
 impl QuestionStatus {
@@ -113,7 +108,7 @@ impl QuestionStatus {
 
 impl QuestionStatus {
     /// Whether a held hook is passing the answer on.
-    fn passes_on(&self) -> bool {
+    pub(super) fn passes_on(&self) -> bool {
         self.is_held && self.delivery == Some(AnswerDelivery::Stored)
     }
 }
@@ -205,123 +200,12 @@ pub(super) async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Qu
     }
 }
 
-fn status(hub: &Hub, id: Seq) -> Result<QuestionStatus, ApiError> {
+pub(super) fn status(hub: &Hub, id: Seq) -> Result<QuestionStatus, ApiError> {
     let found = hub.read(|fold, waiters| {
         let asked = fold.question(id)?;
         Some(QuestionStatus::new(fold, waiters, id, asked))
     })?;
     found.ok_or_else(|| ApiError::new(Code::UnknownNotification, format!("no question {id}")))
-}
-
-/// `POST /questions/{id}/answer`: answers a question. Only the first answer is accepted.
-pub(super) async fn answer(
-    State(hub): State<Hub>,
-    PathParam(id): PathParam<Seq>,
-    caller: Caller,
-    witness: Witness,
-    payload: Payload,
-) -> Result<(StatusCode, Json<Question>), ApiError> {
-    let body: AnswerPost = payload.json()?;
-    let name = body.session.clone().or_else(|| body.by.clone());
-    let given = body.text().ok_or_else(|| {
-        let detail = "give answer, or answers with a text for each question of a dialog";
-        ApiError::new(Code::Invalid, detail)
-    })?;
-    let said = given.to_string();
-    let attempt = AnswerAttempt {
-        question: id,
-        what: "answer",
-        answer: Some(&said),
-        name: &name.clone().unwrap_or_else(person),
-    };
-    let answered = try_answer(&hub, id, (caller, &witness), (body, given), name).await;
-    let question = refused::recorded(&hub, &witness, &attempt, answered).await?;
-    Ok((StatusCode::CREATED, Json(question)))
-}
-
-async fn try_answer(
-    hub: &Hub,
-    id: Seq,
-    (caller, witness): (Caller, &Witness),
-    (body, given): (AnswerPost, AnswerText),
-    name: Option<InboxName>,
-) -> Result<Question, ApiError> {
-    let status = self::status(hub, id)?;
-    let (from, kind) = if body.dialog {
-        (person(), caller.identify_dialog(hub).await?)
-    } else {
-        answerer(hub, caller, name).await?
-    };
-    // What is refused anyway is refused for the reason that helps.
-    let given = if status.deliverable {
-        filled(hub, id, given).await?
-    } else {
-        given
-    };
-    let post = Post {
-        msg: given.to_string(),
-        from: Some(from),
-        kind: Some(Kind::Answer),
-        project: Some(status.asked.project),
-        data: body.data,
-        reply_to: Some(id),
-        ..Post::default()
-    };
-    let by_person = kind == CallerKind::Person && !body.dialog;
-    let evidence = witness.evidence(hub).await?;
-    let answers = match given {
-        AnswerText::Whole(_) => None,
-        AnswerText::Each(all) => Some(all),
-    };
-    let context = Context::new(hub).by_person(by_person).observed(evidence);
-    let context = context.answering(answers);
-    let draft = draft::prepare(post, &context)?;
-    let drafts = vec![draft];
-    hub.submit(Command::Notify { drafts, once: None }).await?;
-    let answered = handed_over(hub, id).await?;
-    // `deliverable` is from before the answer: storing the answer releases the held request.
-    let answered = QuestionStatus {
-        deliverable: status.deliverable,
-        place: status.place,
-        ..answered
-    };
-    shown(hub, id, answered).await
-}
-
-/// The words of an answer as its question takes them; for an MCP server's form, the complete content that the person's words
-/// stand for.
-async fn filled(hub: &Hub, id: Seq, answer: AnswerText) -> Result<AnswerText, ApiError> {
-    let asked = stored::notification(hub, id).await?;
-    let invalid =
-        |error: String| ApiError::new(Code::Invalid, error).with(|it| it.question = Some(id));
-    let answer = fitted(&parts(&asked), answer).map_err(invalid)?;
-    let data = asked.data;
-    let schema =
-        data.and_then(|mut it| Some(it.get_mut("dialog")?.get_mut("requested_schema")?.take()));
-    match (schema, answer) {
-        (Some(schema), AnswerText::Whole(text)) => {
-            let filled = fill_form(&schema, &text).map_err(invalid)?;
-            Ok(AnswerText::Whole(filled))
-        }
-        (_, answer) => Ok(answer),
-    }
-}
-
-/// An answered question as soon as the held hook has passed the answer on or lost it; for another question, its status
-/// now.
-async fn handed_over(hub: &Hub, id: Seq) -> Result<QuestionStatus, ApiError> {
-    let deadline = Instant::now() + HAND_OVER;
-    let mut log = hub.log().subscribe();
-    loop {
-        let status = self::status(hub, id)?;
-        if !status.passes_on() {
-            return Ok(status);
-        }
-        tokio::select! {
-            changed = log.changed() => if changed.is_err() { return Ok(status) },
-            () = tokio::time::sleep_until(deadline) => return Ok(status),
-        }
-    }
 }
 
 /// `POST /questions/{id}/claim`: marks who works on the answer.
@@ -378,7 +262,7 @@ async fn change(
 }
 
 /// The name of the one who answers, and the kind of caller. Without a name it is the person, or `unknown` if it is not known who calls.
-async fn answerer(
+pub(super) async fn answerer(
     hub: &Hub,
     caller: Caller,
     name: Option<InboxName>,
@@ -391,15 +275,20 @@ async fn answerer(
     Ok((by, kind))
 }
 
-fn person() -> InboxName {
+pub(super) fn person() -> InboxName {
     InboxName::PERSON.parse().expect("a constant name")
 }
 
 /// Adds the texts of the question and its answer, read from the log.
-async fn shown(hub: &Hub, id: Seq, status: QuestionStatus) -> Result<Question, ApiError> {
+pub(super) async fn shown(
+    hub: &Hub,
+    id: Seq,
+    status: QuestionStatus,
+) -> Result<Question, ApiError> {
     let said = stored::notification(hub, id).await?;
     let Asked { text, complete } = text_of(&said);
-    let parts = parts(&said);
+    let request = request_of_approval(&said);
+    let controls = controls(&said);
     let asked = status.asked;
     let answer = match asked.answer {
         Some(answer) => stored::notification(hub, answer).await.ok(),
@@ -424,7 +313,8 @@ async fn shown(hub: &Hub, id: Seq, status: QuestionStatus) -> Result<Question, A
         text,
         complete,
         options: said.options,
-        parts,
+        controls,
+        request,
         data: said.data,
         deliverable: status.deliverable,
         delivery: status.delivery,

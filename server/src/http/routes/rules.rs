@@ -10,7 +10,7 @@ use axum::extract::State;
 use hub_protocol::{RuleInfo, RuleList, RuleMatch, Timestamp, one_line};
 use serde::{Deserialize, Serialize};
 
-use super::{phase, stats, stored};
+use super::{stats, stored};
 use crate::core::guarded_file::check_program;
 use crate::core::rule::{self, RuleSet};
 use crate::fold::SessionKey;
@@ -18,8 +18,8 @@ use crate::http::budget::{Allowance, Budget};
 use crate::http::error::ApiError;
 use crate::http::request::params::Params;
 use crate::http::request::payload::Payload;
-use crate::hub::Hub;
 use crate::hub::dry_run::DryRun;
+use crate::hub::{Hub, phase};
 use crate::log::journal::JournalError;
 use crate::log::timeline::Segment;
 use crate::log::{CHUNK_BYTES, Log};

@@ -3,27 +3,21 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use hub_protocol::{
-    InboxName, Listener, Phase, ProjectName, Seq, Session, SessionInfo, SessionState, Sessions,
-    Source, Timestamp, Wake,
-};
+use hub_protocol::{InboxName, ProjectName, Seq, Session, SessionInfo, Sessions, Source};
 use serde::{Deserialize, Serialize};
 
-use super::{created_unless, phase, refused};
+use super::{created_unless, refused};
 use crate::core::command::{Command, Refusal};
 use crate::core::notification::is_longer;
-use crate::fold::{Inbox, Question, Session as FoldSession, SessionKey, State as Fold};
+use crate::fold::{Question, SessionKey};
 use crate::http::error::{ApiError, Code};
 use crate::http::request::caller::Caller;
 use crate::http::request::evidence::Witness;
 use crate::http::request::local::{LocalClaim, Origin};
 use crate::http::request::params::{Params, PathParam, ProjectFilter, ProjectParam};
 use crate::http::request::payload::Payload;
-use crate::hub::Hub;
-use crate::waiters::SharedWaiters;
+use crate::hub::{Hub, phase, sessions};
 
-/// A working session counts as silent after this many milliseconds without an event.
-const SILENT_MS: i64 = 10 * 60 * 1000;
 /// Longest text field of a session's registration, in characters.
 const MAX_TEXT: usize = 4096;
 
@@ -55,25 +49,7 @@ pub(super) async fn list(
     State(hub): State<Hub>,
     Params(SessionListParams { project, all }): Params<SessionListParams>,
 ) -> Result<Json<Sessions>, ApiError> {
-    let known = hub.read(|state, _| state.sessions(project.as_ref()).count())?;
-    let found = hub.list(move |state, waiters| {
-        let found = state.sessions(project.as_ref());
-        let found = found.map(|(project, key, session)| {
-            let place = (project.clone(), key.clone());
-            (phase::find(state, waiters, &place, session), place, session)
-        });
-        found
-            .filter(|(phase, ..)| all || !phase.is_gone())
-            .map(|(phase, place, session)| (shown(state, waiters, &place, session), phase))
-            .collect::<Vec<_>>()
-    });
-    let (mut sessions, phases): (Vec<_>, Vec<_>) = found.await?.into_iter().unzip();
-    let phases = phase::with_texts(&hub, phases).await?;
-    for (session, phase) in sessions.iter_mut().zip(phases) {
-        session.phase = phase;
-    }
-    let ended = known.saturating_sub(sessions.len());
-    Ok(Json(Sessions { sessions, ended }))
+    Ok(Json(sessions::list(&hub, project, all).await?))
 }
 
 pub(super) async fn get(
@@ -91,7 +67,7 @@ async fn find(hub: &Hub, project: &ProjectName, name: &InboxName) -> Result<Sess
         let session = state.session(&place.0, &place.1);
         Ok::<_, Refusal>(session.map(|it| {
             let phase = phase::find(state, waiters, &place, it);
-            (shown(state, waiters, &place, it), phase)
+            (sessions::shown(state, waiters, &place, it), phase)
         }))
     });
     // `find_session` returns only the places of known sessions.
@@ -224,62 +200,4 @@ pub(super) async fn sources(
 ) -> Result<Json<SourceList>, ApiError> {
     let sources = hub.read(|state, _| state.sources(project.as_ref()))?;
     Ok(Json(SourceList { sources }))
-}
-
-/// The session as the API shows it, without its phase.
-fn shown(
-    state: &Fold,
-    waiters: &SharedWaiters,
-    place: &SessionKey,
-    session: &FoldSession,
-) -> Session {
-    let (project, key) = place;
-    let info = session.info().cloned().unwrap_or_default();
-    let last_seen = [waiters.read().seen(project, key), Some(session.ts)];
-    let last_seen = last_seen.into_iter().flatten().max();
-    let age = last_seen.map_or(0, |at| Timestamp::now().as_millis() - at.as_millis());
-    let works = session.state == Some(SessionState::Working) && session.is_alive();
-    let listeners = state.listeners(project, key);
-    let waiter = waiters.read().holder(project, key);
-    let unreachable = waiters
-        .read()
-        .unreachable(place)
-        .map(|(_, why)| why.to_owned());
-    let wake = match waiter {
-        Some(_) => Wake::Live,
-        None if !session.is_alive() => Wake::None,
-        None if session.has_hooks() || waiters.read().waited(project, key) => Wake::Stale,
-        None => Wake::None,
-    };
-    Session {
-        id: key.clone(),
-        aliases: session
-            .registered
-            .as_ref()
-            .map(|it| it.other_names().cloned().collect())
-            .unwrap_or_default(),
-        name: session.shown_name().unwrap_or(key.as_str()).to_owned(),
-        project: project.clone(),
-        info: SessionInfo { name: None, ..info },
-        primary: state.primary(project) == Some(key),
-        phase: Phase::default(),
-        state: session.state,
-        evidence: (!session.evidence.is_empty()).then(|| session.evidence.clone()),
-        since: session.state.map(|_| session.ts),
-        gone: session.crashed,
-        silent: works && age > SILENT_MS,
-        last_seen,
-        last: session.last,
-        pending: state.inbox(project, key).map_or(0, Inbox::len) as u64,
-        waiter,
-        wake,
-        unreachable: unreachable.filter(|_| session.is_alive()),
-        listeners: listeners
-            .map(|(caller, it)| Listener {
-                caller: caller.clone(),
-                since: it.since,
-                until: it.until,
-            })
-            .collect(),
-    }
 }

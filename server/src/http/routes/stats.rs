@@ -8,14 +8,14 @@ use axum::extract::State;
 use hub_protocol::{InboxName, PhaseName, ProjectName, Seq, Timestamp, WhyDetail};
 use serde::{Deserialize, Serialize};
 
-use super::{phase, stored};
+use super::stored;
 use crate::fold::{SessionKey, State as Fold};
 use crate::http::budget::Allowance;
 use crate::http::error::ApiError;
 use crate::http::request::params::Params;
-use crate::hub::Hub;
 use crate::hub::stats::wakes::{FalseWakes, Injected, Percentiles, WakeTally};
 use crate::hub::stats::{Minute, Spread, Tally};
+use crate::hub::{Hub, phase};
 use crate::log::journal::JournalError;
 use crate::log::{CHUNK_BYTES, Log};
 use crate::waiters::{SharedWaiters, WakeTime};

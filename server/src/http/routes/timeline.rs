@@ -9,11 +9,11 @@ use axum::extract::State;
 use hub_protocol::{InboxName, PhaseName, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{phase, stored};
+use super::stored;
 use crate::fold::{SessionKey, State as Fold};
 use crate::http::error::ApiError;
 use crate::http::request::params::Params;
-use crate::hub::Hub;
+use crate::hub::{Hub, phase};
 use crate::log::timeline::{Segment, Timeline};
 use crate::waiters::SharedWaiters;
 

@@ -1,9 +1,10 @@
 //! The frames of server-sent events: `id`, `event` and `data` of each record.
 
+use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 
 use axum::body::Bytes;
-use hub_protocol::{Epoch, InboxName, Need, ProjectName, Seq, Timestamp};
+use hub_protocol::{Epoch, InboxName, Need, ProjectName, Seq, Session, Sessions, Timestamp};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -126,6 +127,24 @@ pub(super) fn presence(hub: &Hub) -> Bytes {
 pub(super) fn needs(needs: &[Need]) -> Bytes {
     let data = json!({ "needs": needs });
     format!("event: need\ndata: {data}\n\n").into()
+}
+
+/// The event with the sessions that differ from those that a reader has, and the names of those that the list no longer has; at
+/// first the whole list. It has no id, because it is not in the log.
+pub(super) fn sessions(before: Option<&Sessions>, now: &Sessions) -> Bytes {
+    let place = |it: &Session| (it.project.clone(), it.id.clone());
+    let is_whole = before.is_none();
+    let before = before.map_or(&[][..], |it| &it.sessions);
+    let known: HashMap<_, _> = before.iter().map(|it| (place(it), it)).collect();
+    let listed: HashSet<_> = now.sessions.iter().map(place).collect();
+    let is_new = |it: &&Session| known.get(&place(it)).is_none_or(|known| *known != *it);
+    let changed: Vec<_> = now.sessions.iter().filter(is_new).collect();
+    let gone = before.iter().filter(|it| !listed.contains(&place(it)));
+    let gone: Vec<_> = gone
+        .map(|it| json!({ "project": it.project, "id": it.id }))
+        .collect();
+    let data = json!({ "whole": is_whole, "sessions": changed, "gone": gone, "ended": now.ended });
+    format!("event: sessions\ndata: {data}\n\n").into()
 }
 
 /// The first event of a stream. Its id lets a reader resume even if its connection breaks before another event.

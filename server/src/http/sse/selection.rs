@@ -19,10 +19,11 @@ pub(crate) enum EventKind {
     Presence,
     Preferences,
     Need,
+    Sessions,
 }
 
 impl EventKind {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Notification,
         Self::Delivery,
         Self::Seen,
@@ -32,6 +33,7 @@ impl EventKind {
         Self::Presence,
         Self::Preferences,
         Self::Need,
+        Self::Sessions,
     ];
 
     /// The name of the event in its frame, and in the parameter `kinds`.
@@ -46,6 +48,7 @@ impl EventKind {
             Self::Presence => "presence",
             Self::Preferences => "preferences",
             Self::Need => "need",
+            Self::Sessions => "sessions",
         }
     }
 

@@ -12,6 +12,7 @@ use hub_protocol::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::core::asked::is_of_hook;
 use crate::core::record::{Notified, Record, SettleReason, Turn, TurnCause, kinds};
 use crate::fold::SessionKey;
 
@@ -261,7 +262,7 @@ fn is_by_hook(json: &[u8]) -> bool {
         data: Option<Value>,
     }
     let stored: Origin = serde_json::from_slice(json).unwrap_or_default();
-    stored.data.is_some_and(|data| data["via"] == "hook")
+    stored.data.is_some_and(|data| is_of_hook(&data))
 }
 
 #[cfg(test)]

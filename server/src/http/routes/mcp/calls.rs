@@ -4,15 +4,15 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::Extensions;
 use hub_protocol::{
-    AnswerPost, ByPost, Counted, Framed, InboxName, Kind, OwnWords, Post, Question, QuestionState,
-    Questions, Quoted, Seq, Session,
+    Answer, AnswerPost, ByPost, Counted, Framed, InboxName, Kind, OwnWords, Post, Question,
+    QuestionState, Questions, Quoted, Seq, Session,
 };
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::super::{notify, questions, sessions, stored};
+use super::super::{answers, notify, questions, sessions, stored};
 use super::McpCaller;
 use super::arguments::{
     AnswerArguments, AskArguments, ClaimArguments, InboxArguments, LONGEST, NotifyArguments,
@@ -20,6 +20,7 @@ use super::arguments::{
 };
 use super::pending::Unacknowledged;
 use super::reply::{QUESTIONS, Reply, SESSIONS, explained, framed, stored_as};
+use crate::core::controls::controls;
 use crate::http::error::{ApiError, Code};
 use crate::http::request::caller::Caller;
 use crate::http::request::evidence::Witness;
@@ -177,20 +178,25 @@ impl ToolCall {
     async fn answer(&self, arguments: Value) -> Result<Reply, ApiError> {
         let it: AnswerArguments = read(arguments)?;
         let by = self.by();
-        let body = payload(&AnswerPost {
+        let body = AnswerPost {
             session: by.session,
             by: by.by,
-            ..AnswerPost::new(it.answer.into())
-        })?;
-        let hub = State(self.hub.clone());
-        let (_, Json(question)) =
-            questions::answer(hub, PathParam(it.id), model(), Witness::default(), body).await?;
+            ..AnswerPost::new(self.answer_to(it.id, &it.answer).await?)
+        };
+        let as_model = (model(), &Witness::default());
+        let question = answers::give(&self.hub, it.id, as_model, body).await?;
         let words = OwnWords::of("Answered question ").and(it.id).and(".");
         Ok(Reply::of(if question.deliverable {
             words
         } else {
             words.and(" The session that asked is over: it reads the answer only if it is resumed within a day.")
         }))
+    }
+
+    /// The answer that a model's words stand for.
+    async fn answer_to(&self, id: Seq, words: &str) -> Result<Answer, ApiError> {
+        let asked = stored::notification(&self.hub, id).await?;
+        Ok(Answer::of_words(words, &controls(&asked)))
     }
 
     async fn claim(&self, arguments: Value) -> Result<Reply, ApiError> {

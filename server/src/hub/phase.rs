@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use hub_protocol::{Notification, Phase, PhaseName, Seq, Timestamp};
 
-use super::stored;
+use super::{Hub, needs};
 use crate::core::asked;
+use crate::core::rejected::Rejected;
 use crate::fold::{Session as FoldSession, SessionKey, State as Fold};
-use crate::http::error::ApiError;
-use crate::hub::{Hub, needs};
 use crate::log::Log;
 use crate::waiters::SharedWaiters;
 
@@ -16,20 +15,20 @@ use crate::waiters::SharedWaiters;
 const MAX_TEXT: usize = 300;
 
 /// A phase, and where the text that says more is stored.
-pub(super) struct FoundPhase {
-    pub(super) phase: Phase,
+pub(crate) struct FoundPhase {
+    pub(crate) phase: Phase,
     report: Option<Seq>,
 }
 
 impl FoundPhase {
     /// Whether the session has ended.
-    pub(super) fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         self.phase.name == PhaseName::Gone
     }
 }
 
 /// Returns the phase of a session now.
-pub(super) fn find(
+pub(crate) fn find(
     state: &Fold,
     waiters: &SharedWaiters,
     place: &SessionKey,
@@ -58,22 +57,23 @@ pub(super) fn find(
 }
 
 /// Returns when the hub last received anything from a session.
-pub(super) fn heard(waiters: &SharedWaiters, place: &SessionKey, now: Timestamp) -> Timestamp {
+pub(crate) fn heard(waiters: &SharedWaiters, place: &SessionKey, now: Timestamp) -> Timestamp {
     waiters.read().heard(place, now)
 }
 
 /// Returns the phases with the texts of the notifications that say more. A text that the disk lost is left out.
-pub(super) async fn with_texts(hub: &Hub, found: Vec<FoundPhase>) -> Result<Vec<Phase>, ApiError> {
+pub(crate) async fn with_texts(hub: &Hub, found: Vec<FoundPhase>) -> Result<Vec<Phase>, Rejected> {
     let log = Arc::clone(hub.log());
     let with_text = move |FoundPhase { phase, report }: FoundPhase| Phase {
         text: phase.text.or_else(|| text(&log, report?)),
         ..phase
     };
-    stored::blocking(move || Ok::<_, ApiError>(found.into_iter().map(with_text).collect())).await
+    let read = tokio::task::spawn_blocking(move || found.into_iter().map(with_text).collect());
+    read.await.map_err(|_| Rejected::ShuttingDown)
 }
 
 /// Returns the text of the notification that is stored at `location`, on one line.
-pub(super) fn text(log: &Log, location: Seq) -> Option<String> {
+pub(crate) fn text(log: &Log, location: Seq) -> Option<String> {
     let event = log.get(location).ok()??;
     let notification: Notification = serde_json::from_slice(&event.json()?).ok()?;
     let said = asked::words(&notification);

@@ -1,11 +1,16 @@
-//! An agent's tool request, complete and unaltered, because a person approves exactly the text shown here.
+//! An agent's tool request, complete and unaltered, because a person approves exactly what is shown of it.
 
+use hub_protocol::{Edit, FileChange, Kind, Notification, RequestPart, ToolRequest};
 use serde_json::{Map, Value};
 
-/// The most informative fields, in the order in which they are shown first.
-const LEADING: [&str; 9] = [
+use super::asked;
+use super::risk::risks_of;
+
+/// The most informative fields of a request, in the order in which they are shown first.
+const LEADING: [&str; 10] = [
     "command",
     "cmd",
+    "plan",
     "file_path",
     "filePath",
     "path",
@@ -14,93 +19,82 @@ const LEADING: [&str; 9] = [
     "description",
     "prompt",
 ];
-const TOOL: [&str; 4] = ["tool_name", "tool", "toolName", "type"];
-const INPUT: [&str; 4] = ["tool_input", "input", "args", "arguments"];
+/// The names that agents give to the tool of a request, and to its input.
+pub(super) const TOOL: [&str; 4] = ["tool_name", "tool", "toolName", "type"];
+pub(super) const INPUT: [&str; 4] = ["tool_input", "input", "args", "arguments"];
 
-/// A tool request in any agent's format.
-#[derive(Debug, Default, PartialEq)]
-pub struct ToolRequest {
+/// A request, taken apart.
+pub(super) struct Split {
     /// The tool's name; empty if the request names none.
-    pub tool: String,
-    /// The fields that `change` does not show: name and text.
-    pub parts: Vec<(String, String)>,
-    /// The change of a file that it makes.
-    pub change: Option<FileChange>,
+    pub(super) tool: String,
+    /// The tool's input, unless it is null.
+    pub(super) input: Option<Value>,
+    /// The other fields. The agent's suggested rules are no part of the request: another answer applies them.
+    pub(super) rest: Map<String, Value>,
 }
 
-/// A change of a file.
-#[derive(Debug, PartialEq)]
-pub struct FileChange {
-    /// The path of the file.
-    pub path: String,
-    /// The edits, in their order.
-    pub edits: Vec<Edit>,
-}
-
-/// A text of a file and its replacement.
-#[derive(Debug, PartialEq)]
-pub struct Edit {
-    /// The text; empty if the whole file is written.
-    pub before: String,
-    /// Its replacement.
-    pub after: String,
-    /// Whether every occurrence is replaced.
-    pub all: bool,
-}
-
-/// The request in the data of an approval; no field is left out.
-pub fn tool_request(data: &Value) -> Option<ToolRequest> {
-    let Value::Object(all) = unwrap(data) else {
-        let text = value_text(unwrap(data))?;
-        let parts = vec![(String::new(), text)];
-        return Some(ToolRequest {
-            parts,
-            ..ToolRequest::default()
-        });
-    };
-    let mut rest = all.clone();
-    let tool = TOOL
-        .iter()
-        .find(|key| rest.get(**key).is_some_and(Value::is_string));
-    let tool = tool.and_then(|key| value_text(&rest.shift_remove(*key)?));
-    let input = INPUT
-        .iter()
-        .find(|key| rest.get(**key).is_some_and(|it| !it.is_null()));
-    let input = input.and_then(|key| rest.shift_remove(*key));
-    // The agent's suggested rules are no part of the request: a key of their own applies them.
-    if rest.get("suggestions").is_some_and(Value::is_array) {
-        rest.shift_remove("suggestions");
-    }
-    let (change, mut parts) = match input {
-        Some(Value::Object(mut input)) => {
-            let change = take_change(&mut input);
-            (change, parts(&input))
+impl Split {
+    /// Takes a request in any agent's format apart.
+    pub(super) fn of(request: &Map<String, Value>) -> Self {
+        let mut rest = request.clone();
+        let mut take = |names: &[&str], is_it: fn(&Value) -> bool| {
+            let mut names = names.iter();
+            let name = names.find(|name| rest.get(**name).is_some_and(is_it))?;
+            rest.shift_remove(*name)
+        };
+        let tool = take(&TOOL, Value::is_string).as_ref().and_then(value_text);
+        let input = take(&INPUT, |it| !it.is_null());
+        take(&["suggestions"], Value::is_array);
+        Self {
+            tool: tool.unwrap_or_default(),
+            input,
+            rest,
         }
-        Some(other) => (
-            None,
-            value_text(&other)
-                .map(|it| (String::new(), it))
-                .into_iter()
-                .collect(),
-        ),
-        None => (None, Vec::new()),
-    };
-    parts.extend(self::parts(&rest));
-    let found = ToolRequest {
-        tool: tool.unwrap_or_default(),
-        parts,
-        change,
-    };
+    }
+}
+
+/// The request in an agent's payload or in the data of a client's approval; `None` if there is nothing in it.
+fn tool_request(request: &Value) -> Option<ToolRequest> {
+    let mut found = ToolRequest::default();
+    if let Value::Object(all) = request {
+        let Split { tool, input, rest } = Split::of(all);
+        found.tool = tool;
+        match input {
+            Some(Value::Object(mut input)) => {
+                found.change = take_change(&mut input);
+                found.parts = parts(&input);
+            }
+            Some(other) => found.parts.extend(unnamed(&other)),
+            None => {}
+        }
+        found.parts.extend(parts(&rest));
+    } else {
+        found.parts.extend(unnamed(request));
+    }
+    let commands = found.parts.iter().filter(|it| it.is_command());
+    found.risks = commands.flat_map(|it| risks_of(&it.text)).collect();
     (found != ToolRequest::default()).then_some(found)
 }
 
-/// Removes the wrapper that the hub's hook added: `{via, event, request}`.
-fn unwrap(data: &Value) -> &Value {
-    if data["via"] == "hook" {
-        &data["request"]
-    } else {
-        data
+/// The request of an approval, with the words of a client that posted it.
+pub fn request_of_approval(it: &Notification) -> Option<ToolRequest> {
+    let is_approval = it.kind == Kind::Approval;
+    let mut request = tool_request(asked::request_of(it).filter(|_| is_approval)?)?;
+    if asked::of_hook(it).is_none() {
+        let said = it.title.iter().chain([&it.msg]);
+        let text = said.map(String::as_str).collect::<Vec<_>>().join("\n");
+        let name = "message".to_owned();
+        request.parts.insert(0, RequestPart { name, text });
     }
+    Some(request)
+}
+
+fn unnamed(value: &Value) -> Option<RequestPart> {
+    let text = value_text(value)?;
+    Some(RequestPart {
+        text,
+        ..RequestPart::default()
+    })
 }
 
 /// Takes the change of a file (`Edit`, `Write`, `MultiEdit` and their like) out of an input. An input that describes it in
@@ -153,20 +147,27 @@ fn take(from: &mut Map<String, Value>, name: &str, other: &str) -> Option<String
     }
 }
 
-fn parts(object: &Map<String, Value>) -> Vec<(String, String)> {
-    let text = |(name, value): (&String, &Value)| Some((name.clone(), value_text(value)?));
-    let mut parts: Vec<_> = object.iter().filter_map(text).collect();
-    parts.sort_by_key(|(name, _)| {
-        LEADING
-            .iter()
-            .position(|it| it == name)
-            .unwrap_or(LEADING.len())
-    });
-    parts
+fn parts(object: &Map<String, Value>) -> Vec<RequestPart> {
+    in_order(object)
+        .filter_map(|(name, value)| {
+            Some(RequestPart {
+                name: name.clone(),
+                text: value_text(value)?,
+            })
+        })
+        .collect()
+}
+
+/// The fields of a request, the most informative first.
+pub(super) fn in_order(object: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    let place = |name: &str| LEADING.iter().position(|it| *it == name);
+    let mut fields: Vec<_> = object.iter().collect();
+    fields.sort_by_key(|(name, _)| place(name).unwrap_or(LEADING.len()));
+    fields.into_iter()
 }
 
 /// A text as it is, other data as JSON that people can read; `None` for null.
-fn value_text(value: &Value) -> Option<String> {
+pub(super) fn value_text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
@@ -182,16 +183,19 @@ mod tests {
     fn pairs(request: &ToolRequest) -> Vec<(&str, &str)> {
         let parts = request.parts.iter();
         parts
-            .map(|(name, text)| (name.as_str(), text.as_str()))
+            .map(|it| (it.name.as_str(), it.text.as_str()))
             .collect()
     }
 
     #[test]
     fn every_field_of_a_request_is_shown_the_command_first() {
-        let hook = json!({"via": "hook", "request": {"tool_name": "Bash", "cwd": "/src", "suggestions": [],
-            "tool_input": {"description": "d", "timeout": 5, "command": "rm -r x", "none": null}}});
-        let found = tool_request(&hook).unwrap();
-        assert_eq!(found.tool, "Bash");
+        let request = json!({"tool_name": "Bash", "cwd": "/src", "suggestions": [],
+            "tool_input": {"description": "d", "timeout": 5, "command": "rm -r x", "none": null}});
+        let found = tool_request(&request).unwrap();
+        assert_eq!(
+            (found.tool.as_str(), &found.risks[..]),
+            ("Bash", &["deletes files".to_owned()][..])
+        );
         let parts = [
             ("command", "rm -r x"),
             ("description", "d"),
@@ -203,7 +207,9 @@ mod tests {
             pairs(&tool_request(&json!("text")).unwrap()),
             [("", "text")]
         );
-        assert_eq!(tool_request(&json!({"via": "hook"})), None);
+        for none in [json!(null), json!({}), json!({"suggestions": []})] {
+            assert_eq!(tool_request(&none), None);
+        }
     }
 
     #[test]

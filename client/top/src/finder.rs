@@ -6,11 +6,11 @@ use hub_protocol::Session;
 
 /// Sessions by project and any of their names.
 #[derive(Debug)]
-pub struct Finder<'a>(HashMap<(&'a str, &'a str), &'a Session>);
+pub(crate) struct Finder<'a>(HashMap<(&'a str, &'a str), &'a Session>);
 
 impl<'a> Finder<'a> {
     /// Indexes sessions by id, other ids and short name. An id takes precedence over the name of another session.
-    pub fn of(sessions: &'a [Session]) -> Self {
+    pub(crate) fn of(sessions: &'a [Session]) -> Self {
         let mut found = HashMap::new();
         for session in sessions {
             let project = session.project.as_str();
@@ -27,7 +27,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The session of `project` with this id or name.
-    pub fn find(&self, project: &str, name: &str) -> Option<&'a Session> {
+    pub(crate) fn find(&self, project: &str, name: &str) -> Option<&'a Session> {
         self.0.get(&(project, name)).copied()
     }
 }

@@ -1,0 +1,161 @@
+//! The controls that answer a question, as the payload of the agent's hook says.
+
+use hub_protocol::{Choice, Control, Field, FieldChoice, FieldKind, Kind, Notification, Offer};
+use serde_json::Value;
+
+use super::asked;
+
+/// The tools by which an agent asks whether it may carry out a plan, or make one.
+pub const PLANS: [&str; 2] = ["ExitPlanMode", "EnterPlanMode"];
+
+/// The controls of a question or an approval.
+pub fn controls(it: &Notification) -> Vec<Control> {
+    let nothing = Value::Null;
+    let data = it.data.as_ref().unwrap_or(&nothing);
+    if it.kind == Kind::Approval {
+        return vec![verdict(it, &data["request"]["suggestions"], false)];
+    }
+    let dialog = asked::dialog_of(it);
+    let tool = text(&dialog["tool_name"]);
+    if PLANS.contains(&tool.as_str()) {
+        return vec![verdict(it, &Value::Null, tool == "ExitPlanMode")];
+    }
+    let asks: Vec<_> = list(&dialog["tool_input"]["questions"])
+        .iter()
+        .map(choice)
+        .collect();
+    if !asks.is_empty() && asks.iter().all(|it| !it.question.is_empty()) {
+        return asks.into_iter().map(Control::Choice).collect();
+    }
+    if let Some(fields) = fields(&dialog["requested_schema"]) {
+        return vec![Control::Form { fields }];
+    }
+    vec![offered(it)]
+}
+
+fn verdict(it: &Notification, suggestions: &Value, edits: bool) -> Control {
+    Control::Verdict {
+        allow: asked::says_all(it),
+        always: Some(rules(suggestions)).filter(|it| !it.is_empty()),
+        edits,
+    }
+}
+
+/// The options of a question that a client posted, or any text.
+fn offered(it: &Notification) -> Control {
+    let options = it.options.iter().flatten().map(|label| Offer {
+        label: label.clone(),
+        description: String::new(),
+    });
+    let options: Vec<_> = options.collect();
+    if options.is_empty() {
+        return Control::Reply;
+    }
+    Control::Choice(Choice {
+        question: asked::words(it),
+        options,
+        ..Choice::default()
+    })
+}
+
+fn choice(one: &Value) -> Choice {
+    let options = list(&one["options"]).iter().map(|it| Offer {
+        label: text(&it["label"]),
+        description: text(&it["description"]),
+    });
+    Choice {
+        question: text(&one["question"]),
+        header: text(&one["header"]),
+        many: one["multiSelect"] == true,
+        options: options.filter(|it| !it.label.trim().is_empty()).collect(),
+    }
+}
+
+/// The rules that an agent suggests to allow, in a few words.
+fn rules(suggestions: &Value) -> String {
+    let mut found: Vec<String> = Vec::new();
+    for one in list(suggestions) {
+        match one["type"].as_str().unwrap_or_default() {
+            "setMode" if one["mode"] == "acceptEdits" => found.push("all edits".into()),
+            "setMode" => found.push(format!("the mode {}", text(&one["mode"]))),
+            "addDirectories" => {
+                let all = list(&one["directories"]).iter();
+                found.extend(all.map(|it| format!("the directory {}", text(it))));
+            }
+            _ => found.extend(list(&one["rules"]).iter().map(rule)),
+        }
+    }
+    found.retain(|it| !it.is_empty());
+    found.dedup();
+    found.join(", ")
+}
+
+fn rule(rule: &Value) -> String {
+    match text(&rule["ruleContent"]) {
+        content if content.is_empty() => text(&rule["toolName"]),
+        content => format!("{}({content})", text(&rule["toolName"])),
+    }
+}
+
+/// The fields of a JSON schema with flat properties; `None` for another schema.
+fn fields(schema: &Value) -> Option<Vec<Field>> {
+    let required = list(&schema["required"]);
+    let properties = schema["properties"].as_object()?;
+    let field = |(name, of): (&String, &Value)| {
+        let label = text(&of["title"]);
+        Field {
+            name: name.clone(),
+            label: if label.is_empty() {
+                name.clone()
+            } else {
+                label
+            },
+            description: text(&of["description"]),
+            kind: kind(of),
+            required: required.iter().any(|it| it == name.as_str()),
+            choices: choices(if of["type"] == "array" {
+                &of["items"]
+            } else {
+                of
+            }),
+            initial: of.get("default").cloned(),
+        }
+    };
+    Some(properties.iter().map(field).collect())
+}
+
+fn kind(of: &Value) -> FieldKind {
+    match of["type"].as_str() {
+        Some("array") => FieldKind::Choices,
+        _ if !choices(of).is_empty() => FieldKind::Choice,
+        Some("boolean") => FieldKind::Boolean,
+        Some("number") => FieldKind::Number,
+        Some("integer") => FieldKind::Integer,
+        _ => FieldKind::Text,
+    }
+}
+
+fn choices(of: &Value) -> Vec<FieldChoice> {
+    let titled = list(&of["oneOf"]).iter().chain(list(&of["anyOf"]));
+    let titled = titled.map(|it| (text(&it["const"]), text(&it["title"])));
+    let plain = list(&of["enum"]).iter().enumerate();
+    let plain = plain.map(|(at, it)| (text(it), text(&of["enumNames"][at])));
+    let found = titled.chain(plain).filter(|(value, _)| !value.is_empty());
+    let found = found.map(|(value, label)| FieldChoice {
+        label: if label.is_empty() {
+            value.clone()
+        } else {
+            label
+        },
+        value,
+    });
+    found.collect()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}

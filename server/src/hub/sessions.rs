@@ -1,0 +1,117 @@
+//! The sessions as the API shows them.
+
+use std::time::Duration;
+
+use hub_protocol::{
+    Listener, Phase, ProjectName, Session, SessionInfo, SessionState, Sessions, Timestamp, Wake,
+};
+
+use super::follow::List;
+use super::{Hub, phase};
+use crate::core::rejected::Rejected;
+use crate::fold::{Inbox, Session as FoldSession, SessionKey, State as Fold};
+use crate::waiters::SharedWaiters;
+
+/// A working session counts as silent after this many milliseconds without an event.
+const SILENT_MS: i64 = 10 * 60 * 1000;
+
+/// The sessions of a project, or all. Sessions that have ended are included on demand only, except one that died at work and
+/// that the person has not closed yet.
+pub async fn list(
+    hub: &Hub,
+    project: Option<ProjectName>,
+    all: bool,
+) -> Result<Sessions, Rejected> {
+    let known = hub.read(|state, _| state.sessions(project.as_ref()).count())?;
+    let found = hub.list(move |state, waiters| {
+        let found = state.sessions(project.as_ref());
+        let found = found.map(|(project, key, session)| {
+            let place = (project.clone(), key.clone());
+            (phase::find(state, waiters, &place, session), place, session)
+        });
+        found
+            .filter(|(phase, ..)| all || !phase.is_gone())
+            .map(|(phase, place, session)| (shown(state, waiters, &place, session), phase))
+            .collect::<Vec<_>>()
+    });
+    let (mut sessions, phases): (Vec<_>, Vec<_>) = found.await?.into_iter().unzip();
+    let phases = phase::with_texts(hub, phases).await?;
+    for (session, phase) in sessions.iter_mut().zip(phases) {
+        session.phase = phase;
+    }
+    let ended = known.saturating_sub(sessions.len());
+    Ok(Sessions { sessions, ended })
+}
+
+/// The list for streams.
+#[derive(Debug, Default)]
+pub struct SessionList;
+
+impl List for SessionList {
+    type Whole = Sessions;
+    const DEBOUNCE: Duration = Duration::from_millis(200);
+    // A session calls tools, and falls silent, without a record.
+    const RECHECK: Duration = Duration::from_secs(2);
+
+    async fn read(self, hub: &Hub) -> Result<(Sessions, Self), Rejected> {
+        Ok((list(hub, None, false).await?, self))
+    }
+}
+
+/// The session as the API shows it, without its phase.
+pub(crate) fn shown(
+    state: &Fold,
+    waiters: &SharedWaiters,
+    place: &SessionKey,
+    session: &FoldSession,
+) -> Session {
+    let (project, key) = place;
+    let info = session.info().cloned().unwrap_or_default();
+    let last_seen = [waiters.read().seen(project, key), Some(session.ts)];
+    let last_seen = last_seen.into_iter().flatten().max();
+    let age = last_seen.map_or(0, |at| Timestamp::now().as_millis() - at.as_millis());
+    let works = session.state == Some(SessionState::Working) && session.is_alive();
+    let listeners = state.listeners(project, key);
+    let waiter = waiters.read().holder(project, key);
+    let unreachable = waiters
+        .read()
+        .unreachable(place)
+        .map(|(_, why)| why.to_owned());
+    let wake = match waiter {
+        Some(_) => Wake::Live,
+        None if !session.is_alive() => Wake::None,
+        None if session.has_hooks() || waiters.read().waited(project, key) => Wake::Stale,
+        None => Wake::None,
+    };
+    Session {
+        id: key.clone(),
+        aliases: session
+            .registered
+            .as_ref()
+            .map(|it| it.other_names().cloned().collect())
+            .unwrap_or_default(),
+        name: session.shown_name().unwrap_or(key.as_str()).to_owned(),
+        project: project.clone(),
+        info: SessionInfo { name: None, ..info },
+        primary: state.primary(project) == Some(key),
+        phase: Phase::default(),
+        state: session.state,
+        evidence: (!session.evidence.is_empty()).then(|| session.evidence.clone()),
+        since: session.state.map(|_| session.ts),
+        gone: session.crashed,
+        silent: works && age > SILENT_MS,
+        last_seen,
+        last: session.last,
+        pending: state.inbox(project, key).map_or(0, Inbox::len) as u64,
+        waiter,
+        wake,
+        unreachable: unreachable.filter(|_| session.is_alive()),
+        listeners: listeners
+            .map(|(caller, it)| Listener {
+                caller: caller.clone(),
+                since: it.since,
+                until: it.until,
+            })
+            .collect(),
+    }
+}
