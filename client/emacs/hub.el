@@ -409,8 +409,8 @@ is visible."
 
 ;;;###autoload
 (define-minor-mode hub-mode-line-mode
-  "Show in the mode line how many agents wait for you.
-The part is empty while none waits, and `hub:off' while no hub runs."
+  "Show in the mode line what you have to do.
+The part is empty while that is nothing, and `hub:off' while no hub runs."
   :global t
   (hub--stop)
   (setq global-mode-string (delq 'hub--mode-line global-mode-string))
@@ -427,7 +427,7 @@ The part is empty while none waits, and `hub:off' while no hub runs."
             (make-process
              :name "hub-stream" :noquery t :connection-type 'pipe
              :command (list hub-program "stream" "--kinds"
-                            "notification,delivery,seen,presence")
+                            "need")
              :filter #'hub--events :sentinel #'hub--stream-ended))
     (file-missing (hub-mode-line-mode -1)
                   (user-error "%s" (error-message-string error))))
@@ -465,7 +465,7 @@ The part is empty while none waits, and `hub:off' while no hub runs."
       (setq hub--count
             (make-process
              :name "hub-count" :noquery t :connection-type 'pipe :buffer buffer
-             :command (list hub-program "sessions" "--all-projects" "--json")
+             :command (list hub-program "needs" "--json")
              :stderr (get-buffer-create " *hub-count-errors*")
              :sentinel #'hub--counted)))))
 
@@ -475,15 +475,16 @@ The part is empty while none waits, and `hub:off' while no hub runs."
     (unwind-protect
         (hub--show
          (if (zerop (process-exit-status process))
-             (hub--describe (hub--sessions-of
-                             (with-current-buffer (process-buffer process)
-                               (buffer-string))))
+             (hub--describe (alist-get 'needs
+                                       (hub--parse
+                                        (with-current-buffer (process-buffer process)
+                                          (buffer-string)))))
            (propertize " hub:off" 'help-echo "No hub runs: hubctl up starts one")))
       (kill-buffer (process-buffer process)))))
 
-(defun hub--describe (sessions)
-  "Return the mode line's text for SESSIONS."
-  (let ((waiting (seq-filter #'hub--waits-p sessions)))
+(defun hub--describe (needs)
+  "Return the mode line's text for NEEDS."
+  (let ((waiting (seq-filter (lambda (it) (eq (alist-get 'counts it) t)) needs)))
     (if (null waiting)
         ""
       (propertize (format " hub:%d" (length waiting))
@@ -491,14 +492,10 @@ The part is empty while none waits, and `hub:off' while no hub runs."
                   'local-map hub--mode-line-map
                   'help-echo (mapconcat #'hub--describe-one waiting "\n")))))
 
-(defun hub--waits-p (session)
-  "Whether SESSION waits for the person."
-  (member (let-alist session .phase.name) '("needs_you" "blocked" "your_turn")))
-
-(defun hub--describe-one (session)
-  "Return one line about SESSION."
-  (let-alist session
-    (format "%s: %s" (hub--name session) (string-replace "_" " " .phase.name))))
+(defun hub--describe-one (need)
+  "Return one line about NEED."
+  (let-alist need
+    (format "%s %s" (hub--visible .name) .title)))
 
 (defun hub--show (text)
   "Make TEXT the hub's part of the mode line."

@@ -177,13 +177,13 @@
         (hub-test-until (lambda () (process-live-p hub--stream)))
         (let ((id (hub-test-ask "blocked" "question" "Go on?")))
           (hub-test-until (lambda () (string-match-p "hub:[1-9]" hub--mode-line)))
-          (should (string-match-p "blocked: needs you"
+          (should (string-match-p "blocked asks"
                                   (get-text-property 1 'help-echo hub--mode-line)))
           (should (memq 'hub--mode-line global-mode-string))
           (hub--run (list "answer" (number-to-string id) "yes"))
           (hub-test-until
            (lambda () (not (string-match-p
-                            "blocked: needs you"
+                            "blocked asks"
                             (or (and (< 1 (length hub--mode-line))
                                      (get-text-property 1 'help-echo hub--mode-line))
                                 "")))))))

@@ -1,7 +1,6 @@
 //! Sessions: requests for them, and how they are shown.
 
 use std::fmt::Display;
-use std::time::Duration;
 
 use hub_protocol::{Phase, ProjectName, Session, Sessions, Timestamp, Way};
 use serde_json::value::RawValue;
@@ -24,12 +23,6 @@ pub(crate) async fn sessions(
     all: bool,
 ) -> Result<Vec<Session>, Error> {
     let answer = hub.text(&request(project, all)).await?;
-    parse::<Sessions>(&answer).map(|answer| answer.sessions)
-}
-
-/// The sessions of all projects, from a hub that answers within `patience`.
-pub(crate) async fn sessions_within(hub: &Hub, patience: Duration) -> Result<Vec<Session>, Error> {
-    let answer = hub.text_within(&request(None, false), patience).await?;
     parse::<Sessions>(&answer).map(|answer| answer.sessions)
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct StatusArgs {
     /// Print it as JSON
     #[arg(long)]
     json: bool,
-    /// Print one line for a status bar: the sessions of all projects that wait for you; empty if none does
+    /// Print one line for a status bar: who needs you, in all projects; empty if nobody does
     #[arg(long, conflicts_with_all = ["inbox", "project", "json"])]
     line: bool,
     /// The program that shows the line

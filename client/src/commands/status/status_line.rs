@@ -1,29 +1,29 @@
-//! `hubctl status --line`: one line for a status bar, which sessions wait for the person.
+//! `hubctl status --line`: one line for a status bar, what the person has to do.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use hub_protocol::{PhaseName, Session};
+use hub_protocol::{Alert, Need, Needs};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::api::session::sessions_within;
 use crate::commands::hook::read_stdin;
 use crate::error::Error;
 use crate::exit_code::Exit;
+use crate::hub::{Path, Request, parse};
 use crate::identity::Context;
 use crate::output::println;
 use crate::output::text::line;
 
 /// A status bar waits for the line, so a slow hub must not hold it.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The phases in which a session waits for the person, with the words for one session and for many.
-const WAITING: [(PhaseName, &str, &str); 3] = [
-    (PhaseName::NeedsYou, "needs you", "need you"),
-    (PhaseName::Blocked, "blocked", "blocked"),
-    (PhaseName::YourTurn, "your turn", "your turn"),
+/// The groups of needs, each with its class and the words for one need and for many.
+const GROUPS: [(Alert, &str, &str, &str); 3] = [
+    (Alert::NeedsYou, "needs_you", "needs you", "need you"),
+    (Alert::Blocked, "blocked", "blocked", "blocked"),
+    (Alert::YourTurn, "your_turn", "your turn", "your turn"),
 ];
-/// The most names of one phase, and the most characters of a name.
+/// The most names of one group, and the most characters of a name.
 const NAMES: usize = 3;
 const NAME: usize = 20;
 
@@ -39,24 +39,32 @@ pub(super) enum Format {
     Tmux,
     /// JSON for a custom module of Waybar
     Waybar,
-    /// The sessions as JSON
+    /// The names as JSON
     Json,
 }
 
 pub(super) async fn run(format: Format, context: &Context) -> Result<Exit, Error> {
-    let answer = async { sessions_within(&context.hub()?, PATIENCE).await };
-    let mut sessions = match answer.await {
-        Ok(sessions) => sessions,
+    let mut needs = match needs(context).await {
+        Ok(needs) => needs,
         Err(error) if format == Format::Json => return Err(error),
         // A status bar shows no errors, and `hubctl doctor` does.
         Err(_) => Vec::new(),
     };
     if format == Format::Claude {
         let own = own_session();
-        sessions.retain(|it| Some(it.id.to_string()) != own);
+        needs.retain(|it| own.is_none() || it.session.as_ref().map(ToString::to_string) != own);
     }
-    println(render(format, &sessions))?;
+    println(render(format, &needs))?;
     Ok(Exit::DONE)
+}
+
+/// The needs that every view counts.
+async fn needs(context: &Context) -> Result<Vec<Need>, Error> {
+    let request = Request::get(Path::new("/needs"));
+    let answer = context.hub()?.text_within(&request, PATIENCE).await?;
+    let Needs { mut needs } = parse(&answer)?;
+    needs.retain(|it| it.counts);
+    Ok(needs)
 }
 
 /// Returns the session that shows the line: Claude Code writes it to standard input.
@@ -72,39 +80,41 @@ fn own_session() -> Option<String> {
     Some(input.session_id)
 }
 
-fn render(format: Format, sessions: &[Session]) -> String {
-    let text = text(sessions);
+fn render(format: Format, needs: &[Need]) -> String {
+    let text = text(needs);
     match format {
         Format::Plain | Format::Claude => text,
         Format::Tmux => text.replace('#', "##"),
         Format::Waybar => {
-            let class = WAITING
-                .iter()
-                .find(|(phase, ..)| !names(sessions, *phase).is_empty());
-            let class = class.map_or("", |(phase, ..)| phase.as_str());
+            let mut groups = GROUPS.iter();
+            let first = groups.find(|(alert, ..)| !names(needs, *alert).is_empty());
+            let class = first.map_or("", |(_, class, ..)| class);
             // Waybar reads Pango's markup.
             let text = text.replace('&', "&amp;").replace('<', "&lt;");
             json!({"text": text, "tooltip": text, "class": class}).to_string()
         }
         Format::Json => {
-            let of = |phase| names(sessions, phase);
-            json!({"needs_you": of(PhaseName::NeedsYou), "blocked": of(PhaseName::Blocked),
-                "your_turn": of(PhaseName::YourTurn)})
-            .to_string()
+            let group = |(alert, class, ..): (_, &str, _, _)| {
+                (class.to_owned(), json!(names(needs, alert)))
+            };
+            Value::Object(GROUPS.map(group).into_iter().collect()).to_string()
         }
     }
 }
 
-fn names(sessions: &[Session], phase: PhaseName) -> Vec<&str> {
-    let waiting = sessions.iter().filter(|it| it.phase.name == phase);
-    waiting.map(|it| it.name.as_str()).collect()
+/// The name of each need of a group; an urgent message is one of the first group.
+fn names(needs: &[Need], alert: Alert) -> Vec<&str> {
+    let group = needs
+        .iter()
+        .filter(|it| it.alert.unwrap_or(Alert::NeedsYou) == alert);
+    group.map(|it| it.name.as_str()).collect()
 }
 
-/// The groups of sessions, the most urgent first; empty if none waits.
-fn text(sessions: &[Session]) -> String {
+/// The groups of needs, the most urgent first; empty if there are none.
+fn text(needs: &[Need]) -> String {
     let mut groups = Vec::new();
-    for (phase, one, many) in WAITING {
-        let names = names(sessions, phase);
+    for (alert, _, one, many) in GROUPS {
+        let names = names(needs, alert);
         if names.is_empty() {
             continue;
         }
