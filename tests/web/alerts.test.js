@@ -34,7 +34,7 @@ function need(id, more = {}) {
 /** The need that a question makes. @param {object} question @param {string} [text] */
 function asked(question, text = 'Which db?') {
   const full = { id: 7, type: 'question', state: 'open', project: 'default', from: 'api', ts: TS, deliverable: true, text, complete: true, ...question };
-  const item = /** @type {any} */ ({ key: 'question 7', kind: full.type, ts: TS, project: 'default', name: 'api', text, question: full, need: { id: '7', notification: 7, priority: 'normal', title: 'asks' } });
+  const item = /** @type {any} */ ({ key: '7', kind: full.type, ts: TS, project: 'default', name: 'api', text, question: full, need: { id: '7', notification: 7, priority: 'normal', title: 'asks' } });
   const [found] = needsOf([item]);
   return /** @type {Need} */ (found);
 }

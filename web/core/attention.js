@@ -1,4 +1,4 @@
-/** The cards: the hub's needs, and the questions with their state. */
+/** The hub's needs, and the questions with their state. */
 
 import { isEnded, sessionFinder } from './sessions.js';
 import { muteFor } from './mutes.js';
@@ -17,7 +17,7 @@ import { showDirection } from './tool.js';
  * @property {() => number} now
  *
  * @typedef {object} AttentionItem
- * @property {string} key that stays the same while the item exists
+ * @property {string} key the need's id
  * @property {'approval'|Need['kind']} kind
  * @property {string} ts when it began
  * @property {string} project
@@ -30,7 +30,7 @@ import { showDirection } from './tool.js';
  */
 
 /**
- * All items that need the person, oldest first. For a muted session, only its questions.
+ * All items that need the person, in the hub's order. For a muted session, only its questions.
  *
  * @param {Data} data
  * @returns {AttentionItem[]}
@@ -48,10 +48,10 @@ export function attentionItems(data) {
     const item = needItem(need, data);
     if (!item.session || !muteFor(data.preferences, item.session, now)) items.push(item);
   }
-  return items.sort(byAge);
+  return items.sort(byRank(data.needs));
 }
 
-/** The needs that are questions, which have cards of their own. @type {Set<Need['kind']>} */
+/** The needs that are questions, which the page has with their state. @type {Set<Need['kind']>} */
 const ASKS = new Set(['permission', 'question', 'plan', 'form']);
 
 /** Whether an item counts in the numbers of the page: others end by themselves. @param {Pick<AttentionItem, 'kind'>} item */
@@ -59,25 +59,22 @@ export function counts({ kind }) {
   return kind !== 'limit' && kind !== 'silent';
 }
 
-/** @param {AttentionItem} a @param {AttentionItem} b */
-function byAge(a, b) {
-  return Date.parse(a.ts) - Date.parse(b.ts) || (a.key < b.key ? -1 : 1);
+/** The order of the hub; a question that it does not rank yet comes last. @param {Need[]} needs */
+function byRank(needs) {
+  const ranks = new Map(needs.map(({ id }, rank) => [id, rank]));
+  const rank = (/** @type {AttentionItem} */ { key }) => ranks.get(key) ?? needs.length;
+  return (/** @type {AttentionItem} */ a, /** @type {AttentionItem} */ b) => rank(a) - rank(b) || Date.parse(a.ts) - Date.parse(b.ts) || (a.key < b.key ? -1 : 1);
 }
 
 /**
- * The cards, oldest first: the items that need the person, and answered questions whose answer the agent does not have
- * yet.
+ * The item of a question that is settled.
  *
+ * @param {Question} question
  * @param {Data} data
- * @param {(id: number) => boolean} isKept whether the card of a settled question stays, although it is settled
- * @returns {AttentionItem[]}
  */
-export function cards(data, isKept) {
-  const settling = [...data.questions.values()].filter((question) => !isOpenQuestion(question) && (isOnItsWay(question) || isKept(question.id)));
-  if (settling.length === 0) return attentionItems(data);
+export function settledItem(question, data) {
   const find = sessionFinder(data.sessions.values());
-  const items = settling.map((question) => questionItem(question, find(question.project, question.from) ?? data.endedSessions.get(`${question.project}/${question.from}`)));
-  return [...attentionItems(data), ...items].sort(byAge);
+  return questionItem(question, find(question.project, question.from) ?? data.endedSessions.get(`${question.project}/${question.from}`));
 }
 
 /**
@@ -104,7 +101,7 @@ export function isOnItsWay({ state, delivery }) {
 }
 
 /**
- * The sentence for an empty list of cards. Agents may still wait for the person: muted ones, or ones whose turn has
+ * The sentence for an empty queue. Agents may still wait for the person: muted ones, or ones whose turn has
  * ended.
  *
  * @param {Iterable<Session>} sessions
@@ -141,7 +138,7 @@ export function isOpenQuestion(question) {
  */
 function questionItem(question, session) {
   const { id, type, ts, project } = question;
-  return { key: `question ${id}`, kind: type, ts, project, name: showDirection(session?.name ?? question.from), text: questionText(question), session, question };
+  return { key: String(id), kind: type, ts, project, name: showDirection(session?.name ?? question.from), text: questionText(question), session, question };
 }
 
 /**
@@ -155,7 +152,7 @@ function needItem(need, data) {
   const notification = (need.notification !== undefined && data.notification(need.notification)) || undefined;
   const said = Object(notification?.data).said ?? notification?.msg;
   const text = need.complete || said === undefined ? brief : [notification?.title, said].filter(Boolean).join('\n');
-  return { key: `need ${id}`, kind, ts: since, project, name: showDirection(name), text, session: data.sessions.get(key) ?? data.endedSessions.get(key), need, notification };
+  return { key: id, kind, ts: since, project, name: showDirection(name), text, session: data.sessions.get(key) ?? data.endedSessions.get(key), need, notification };
 }
 
 /** The hook's words before a question; they are removed because the page shows the asker beside it. */

@@ -8,9 +8,10 @@ import { acceptForm, composeAnswer, verdict } from '../core/need.js';
 
 /**
  * @typedef {object} Controls
- * @property {HTMLElement} element
+ * @property {HTMLElement} [content] what is read and filled in
+ * @property {HTMLElement} bar the controls that send the answer, which stay in view
  * @property {() => string} draft the text that the person has typed
- * @property {Partial<Record<'approve'|'deny'|'send', () => void>>} keys
+ * @property {Partial<Record<string, () => void>>} keys by the id of the key's action
  * @property {(n: number) => void} [choose] chooses the option with this number, from 1
  *
  * @typedef {(answer: string|string[], label: string) => void} Send a text, or one for each question of a dialog; `label`
@@ -48,20 +49,18 @@ function decision(name, send, { yes, more, no }) {
   const approve = yes ? () => send(yes[1], yes[0]) : undefined;
   const deny = () => send(verdict(no[1], reason.value), reason.value.trim() ? `${no[0]}: ${reason.value.trim()}` : no[0]);
   onEnter(reason, deny);
-  const button = (/** @type {string} */ text, /** @type {() => void} */ act, props = {}) => h('button', { 'aria-label': `${text}, ${name}`, onclick: act, ...props }, text);
-  const element = h(
+  const button = (/** @type {string} */ key, /** @type {string} */ text, /** @type {(() => void)|undefined} */ act, props = {}) => h('button', { 'aria-label': `${text}, ${name}`, title: `${text} (${key})`, 'data-key': key, onclick: act, ...props }, text);
+  const always = more ? () => send(more[1], more[0]) : undefined;
+  const bar = h(
     'div',
     { class: 'decision' },
-    h(
-      'div',
-      { class: 'row' },
-      yes && approve && button(yes[0], approve, { class: 'primary', 'aria-keyshortcuts': 'a', title: `${yes[0]} (a)` }),
-      yes && more && button(more[0], () => send(more[1], more[0])),
-      !yes && h('span', { class: 'muted' }, 'The hub had to cut this request: approve it in the terminal of its agent.'),
-    ),
-    h('div', { class: 'free-text' }, reason, button(no[0], deny, { 'aria-keyshortcuts': 'd', title: `${no[0]} (d)` })),
+    yes && approve && button('a', yes[0], approve, { class: 'primary', 'aria-keyshortcuts': 'a' }),
+    yes && more && button('A', more[0], always, { 'aria-keyshortcuts': 'Shift+A' }),
+    !yes && h('span', { class: 'muted' }, 'The hub had to cut this request: approve it in the terminal of its agent.'),
+    h('div', { class: 'free-text' }, reason, button('d', no[0], deny, { 'aria-keyshortcuts': 'd' })),
   );
-  return { element, draft: () => reason.value, keys: { ...(approve && { approve }), deny: () => reason.focus() } };
+  const focus = () => reason.focus();
+  return { bar, draft: () => reason.value, keys: { ...(approve && { approve, always }), deny: focus, reply: focus } };
 }
 
 /**
@@ -77,13 +76,9 @@ function freeText(options, name, send) {
   const submit = () => (field.value.trim() ? send(field.value.trim(), field.value.trim()) : field.focus());
   onCtrlEnter(field, submit);
   const choose = (/** @type {string|undefined} */ option) => option !== undefined && send(option, option);
-  const element = h(
-    'div',
-    { class: 'answer' },
-    offers && optionButtons(options.map((text) => ({ label: text, description: '' })), name, choose),
-    h('div', { class: 'free-text' }, field, h('button', { class: offers ? '' : 'primary', 'aria-label': `Answer, ${name}`, title: 'Answer (Ctrl+Enter)', onclick: submit }, 'Answer')),
-  );
-  return { element, draft: () => field.value, keys: { send: submit }, choose: (n) => choose(options[n - 1]) };
+  const content = offers ? optionButtons(options.map((text) => ({ label: text, description: '' })), name, choose) : undefined;
+  const bar = h('div', { class: 'free-text' }, field, h('button', { class: offers ? '' : 'primary', 'aria-label': `Answer, ${name}`, title: 'Answer (Ctrl+Enter)', onclick: submit }, 'Answer'));
+  return { content, bar, draft: () => field.value, keys: { enter: submit, reply: () => field.focus() }, choose: (n) => choose(options[n - 1]) };
 }
 
 /**
@@ -119,9 +114,10 @@ function asks(all, name, send) {
     if (answer !== null) return send(answer, [answer].flat().join(' · '));
     groups.find(({ choice }) => composeAnswer([choice()]) === null)?.focus();
   };
-  const element = h('div', { class: 'asks' }, ...groups.map((group) => group.element), h('button', { class: isSimple ? '' : 'primary', 'aria-label': `Answer, ${name}`, onclick: submit }, 'Answer'));
+  const content = h('div', { class: 'asks' }, ...groups.map((group) => group.element));
+  const bar = h('div', { class: 'row' }, h('button', { class: isSimple ? '' : 'primary', 'aria-label': `Answer, ${name}`, title: 'Answer (Enter)', onclick: submit }, 'Answer'));
   const current = () => groups.find((group) => group.element.contains(document.activeElement)) ?? groups.find(({ choice }) => composeAnswer([choice()]) === null) ?? groups.at(-1);
-  return { element, draft: () => groups.map(({ choice }) => choice().other).join('\n').trim(), keys: { send: submit }, choose: (n) => current()?.choose(n) };
+  return { content, bar, draft: () => groups.map(({ choice }) => choice().other).join('\n').trim(), keys: { enter: submit, reply: () => current()?.reply() }, choose: (n) => current()?.choose(n) };
 }
 
 /**
@@ -145,6 +141,7 @@ function askGroup({ question, header, multiSelect, options }, name, answer, subm
   return {
     element,
     focus: () => (inputs[0]?.isConnected ? inputs[0] : other).focus(),
+    reply: () => other.focus(),
     choice: () => ({ labels: options.filter((_, at) => inputs[at].checked).map(({ label }) => label), other: other.value }),
     choose: (/** @type {number} */ n) => (answer ? options[n - 1] && answer(options[n - 1].label) : inputs[n - 1]?.click()),
   };
@@ -161,18 +158,16 @@ function askGroup({ question, header, multiSelect, options }, name, answer, subm
 function form(fields, name, send) {
   const rows = fields.map((field) => ({ field, ...fieldInput(field, name) }));
   const submit = () => {
-    if (!element.reportValidity()) return;
-    const content = Object.fromEntries(rows.map(({ field, value }) => [field.name, value()]).filter(([, value]) => value !== undefined));
-    send(acceptForm(content), Object.entries(content).map(([key, value]) => `${key}: ${value}`).join(', ') || 'Accept');
+    if (!content.reportValidity()) return;
+    const values = Object.fromEntries(rows.map(({ field, value }) => [field.name, value()]).filter(([, value]) => value !== undefined));
+    send(acceptForm(values), Object.entries(values).map(([key, value]) => `${key}: ${value}`).join(', ') || 'Accept');
   };
   const decline = () => send('decline', 'Decline');
-  const element = h(
-    'form',
-    { class: 'form', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); submit(); } },
-    ...rows.map(({ row }) => row),
-    h('div', { class: 'row' }, h('button', { class: 'primary', type: 'submit', 'aria-label': `Answer, ${name}` }, 'Answer'), h('button', { type: 'button', 'aria-label': `Decline, ${name}`, onclick: decline }, 'Decline')),
-  );
-  return { element, draft: () => rows.map(({ typed }) => typed()).filter(Boolean).join('\n'), keys: { send: submit, deny: decline } };
+  const id = `form-${(lastId += 1)}`;
+  const content = h('form', { class: 'form', id, onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); submit(); } }, ...rows.map(({ row }) => row));
+  const bar = h('div', { class: 'row' }, h('button', { class: 'primary', type: 'submit', form: id, 'aria-label': `Answer, ${name}` }, 'Answer'), h('button', { type: 'button', 'aria-label': `Decline, ${name}`, onclick: decline }, 'Decline'));
+  const first = () => /** @type {HTMLElement|null} */ (content.querySelector('input, select'))?.focus();
+  return { content, bar, draft: () => rows.map(({ typed }) => typed()).filter(Boolean).join('\n'), keys: { enter: submit, deny: decline, reply: first } };
 }
 
 /**
