@@ -143,6 +143,7 @@ test('a draft stays while another need is on the stage', async () => {
 test('each view and each need has an address, and Back returns to it', async () => {
   const hub = await startHub();
   const ids = [await ask(hub, { ts: ago(2) }), await ask(hub, { from: 'search', ts: ago(1) })];
+  await hub.call('PUT', `/sessions/w1?project=${encodeURIComponent(PROJECT)}`, { name: 'w1' });
   const page = await openDashboard(hub);
   const view = () => page.locator('hub-app').getAttribute('data-view');
   const isAt = (/** @type {string} */ at) => until(() => search(page) === at, { what: at });
@@ -152,6 +153,7 @@ test('each view and each need has an address, and Back returns to it', async () 
   for (const [tab, name] of [['Agents', 'agents'], ['Feed', 'feed'], ['Time', 'time']]) {
     await page.getByRole('navigation').getByRole('link', { name: tab }).click();
     assert.equal(await view(), name);
+    assert.equal(await page.locator('hub-tabs a').first().textContent().then((text) => text?.slice(0, 7)), 'Queue 2', 'the number is that of the queue in each view');
     await isAt(`?view=${name}`);
   }
   for (const at of ['?view=feed', '?view=agents', `?need=${ids[1]}`, `?need=${ids[0]}`]) {

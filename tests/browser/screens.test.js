@@ -8,7 +8,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { allow, axe, openDashboard, startHub, TARGET, test, until } from './support/index.js';
-import { LONG } from './support/needs.js';
+import { LONG, permission } from './support/needs.js';
 import { agents, world, WORLD_ARGS } from './support/world.js';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -45,6 +45,21 @@ for (const look of LOOKS) {
       await picture(page, `${dialog}-${name}`, 'dialog[open]');
       await page.keyboard.press('Escape');
     }
+  });
+
+  test(`answers on their way and an empty queue fit, ${name}`, async () => {
+    const hub = await startHub();
+    await agents(hub, 1);
+    for (const from of ['login', 'a-name-that-is-long-enough']) await permission(hub, 'Bash', { command: 'npm run build' }, { from });
+    const page = await openDashboard(hub, look);
+    if (look.width < 900) await page.locator('.queue-row').first().click();
+    for (let n = 1; n <= 2; n += 1) {
+      await page.locator('hub-stage').getByRole('button', { name: /^Approve/ }).press('a');
+      await until(async () => (await page.locator('.sent li').count()) === n, { what: `${n} answers on their way` });
+    }
+    await picture(page, `sent-${name}`);
+    await page.locator('.sent li').first().waitFor({ state: 'detached' });
+    await picture(page, `calm-${name}`);
   });
 
   for (const [kind, { ask: add }] of Object.entries(LONG)) {

@@ -57,7 +57,7 @@ function decision(name, send, { yes, more, no }) {
     yes && approve && button('a', yes[0], approve, { class: 'primary', 'aria-keyshortcuts': 'a' }),
     yes && more && button('A', more[0], always, { 'aria-keyshortcuts': 'Shift+A' }),
     !yes && h('span', { class: 'muted' }, 'The hub had to cut this request: approve it in the terminal of its agent.'),
-    h('div', { class: 'free-text' }, reason, button('d', no[0], deny, { 'aria-keyshortcuts': 'd' })),
+    h('div', { class: 'free-text' }, button('d', no[0], deny, { 'aria-keyshortcuts': 'd' }), reason),
   );
   const focus = () => reason.focus();
   return { bar, draft: () => reason.value, keys: { ...(approve && { approve, always }), deny: focus, reply: focus } };

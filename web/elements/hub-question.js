@@ -80,7 +80,8 @@ export class HubQuestion extends StoreElement {
     setTime(this.#time, item.ts);
     setProperty(this.#claim, 'hidden', question.state !== 'claimed');
     setText(this.#claim, `${question.by ?? 'Another session'} has claimed it.`);
-    setText(this.#about, aboutOf(item.session, item.need?.title));
+    // The request of a permission begins with what it wants.
+    setText(this.#about, aboutOf(item.session, item.kind === 'approval' ? undefined : item.need?.title));
     this.#update(item, question);
     if (!this.#text.hidden) this.#showText(item);
   }

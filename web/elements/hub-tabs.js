@@ -56,7 +56,7 @@ export class HubTabs extends StoreElement {
     const { store } = this;
     const numbers = { queue: queueNow(store).open.length, agents: store.sessions.size };
     for (const [name, number] of Object.entries(numbers)) {
-      setText(/** @type {Element} */ (this.querySelector(`[data-view=${name}] .count`)), number > 0 ? ` ${number}` : '');
+      setText(/** @type {Element} */ (this.querySelector(`a[data-view=${name}] > .count`)), number > 0 ? ` ${number}` : '');
     }
   }
 
