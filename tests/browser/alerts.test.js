@@ -312,7 +312,7 @@ test('a click leads to the need in the page', async () => {
   const { id } = await ask(hub, { msg: 'Which db, badly?' });
   await shows(page, id);
   assert.deepEqual(await click(context, String(id)), []);
-  await until(() => new URL(page.url()).searchParams.get('id') === String(id), { what: 'the page shows it' });
+  await until(() => new URL(page.url()).searchParams.get('need') === String(id), { what: 'the page shows it on the stage' });
   await shows(page);
 });
 

@@ -47,7 +47,7 @@ for (const look of LOOKS) {
     }
   });
 
-  test(`answers on their way and an empty queue fit, ${name}`, async () => {
+  test(`answers on their way fit, ${name}`, async () => {
     const hub = await startHub();
     await agents(hub, 1);
     for (const from of ['login', 'a-name-that-is-long-enough']) await permission(hub, 'Bash', { command: 'npm run build' }, { from });
@@ -58,8 +58,6 @@ for (const look of LOOKS) {
       await until(async () => (await page.locator('.sent li').count()) === n, { what: `${n} answers on their way` });
     }
     await picture(page, `sent-${name}`);
-    await page.locator('.sent li').first().waitFor({ state: 'detached' });
-    await picture(page, `calm-${name}`);
   });
 
   for (const [kind, { ask: add }] of Object.entries(LONG)) {

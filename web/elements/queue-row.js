@@ -27,7 +27,8 @@ const MARKS = {
 
 /** @param {Store} store */
 export function queueRow(store) {
-  const link = h('a', { class: 'queue-row' }, h('span', { class: 'mark', 'aria-hidden': 'true' }), h('span', { class: 'visually-hidden' }), h('b'), h('span', { class: 'project' }), timeElement('', () => store.now()), h('span', { class: 'brief' }));
+  const head = h('span', { class: 'head' }, h('span', { class: 'visually-hidden' }), h('b'), h('span', { class: 'project' }));
+  const link = h('a', { class: 'queue-row' }, h('span', { class: 'mark', 'aria-hidden': 'true' }), head, h('span', { class: 'brief' }), timeElement('', () => store.now()));
   return h('li', {}, link);
 }
 
@@ -38,7 +39,8 @@ export function queueRow(store) {
  */
 export function updateQueueRow(row, item, { title, selected, tabbable, store }) {
   const link = /** @type {HTMLAnchorElement} */ (row.firstElementChild);
-  const [mark, kind, name, project, time, brief] = /** @type {any} */ (link.children);
+  const [mark, head, brief, time] = /** @type {any} */ (link.children);
+  const [kind, name, project] = head.children;
   const shown = item.need?.kind ?? item.kind;
   const problem = item.question && outboxOf(store).problem(item.question.id);
   if (row.dataset.kind !== shown) row.dataset.kind = shown;
