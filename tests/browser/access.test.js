@@ -47,7 +47,7 @@ test('a question is found and answered by keyboard alone', async () => {
   const { id } = await hub.post({ from: 'api', type: 'question', msg: 'Which db?', options: ['postgres', 'sqlite'] });
   const page = await openDashboard(hub);
   await page.locator('hub-question').waitFor();
-  await page.keyboard.press('n');
+  await page.keyboard.type('vq');
   await tabTo(page, 'hub-question button', 'sqlite');
   await page.keyboard.press('Enter');
   await until(async () => (await hub.get(`/questions/${id}`)).state === 'answered', { what: 'answered' });
@@ -105,7 +105,7 @@ test('the help lists every key', async () => {
   const page = await openDashboard(hub);
   await page.keyboard.press('?');
   const dialog = page.getByRole('dialog', { name: 'Help' });
-  for (const key of ['?', '/', 'n', 'g', 'f', 't', '1', 'j', 'k', 'Enter', 'Esc', 'e', 'u', 'r', ',']) {
+  for (const key of ['?', '/', 'v', 'g', 'a', 'd', '1', 'j', 'k', 'Enter', 'Esc', 'e', 'm', 's', 'u', 'r', ',']) {
     assert.ok((await dialog.locator('kbd').allInnerTexts()).includes(key), key);
   }
   assert.equal(await dialog.locator('a[href]').count(), 0, 'it leads nowhere else');

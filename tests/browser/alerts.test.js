@@ -46,7 +46,7 @@ function ask(hub, more = {}) {
 
 /** @param {Hub} hub @param {number} id @param {string} [answer] */
 function settle(hub, id, answer = 'sqlite') {
-  return hub.call('POST', `/questions/${id}/answer`, { answer });
+  return hub.call('POST', `/needs/${id}/answer`, { reply: answer });
 }
 
 /** Waits until the page counts this many needs: then it has seen them. @param {Page} page @param {number} count */
@@ -252,7 +252,7 @@ for (const how of ['answer', 'withdraw']) {
     const { hub, page } = await watched(NEEDS);
     const [one, two] = [await ask(hub), await ask(hub)];
     await shows(page, one.id, two.id);
-    await hub.call('POST', `/questions/${one.id}/${how}`, how === 'answer' ? { answer: 'sqlite' } : {});
+    await (how === 'answer' ? hub.call('POST', `/needs/${one.id}/answer`, { reply: 'sqlite' }) : hub.call('POST', `/questions/${one.id}/withdraw`, {}));
     await shows(page, two.id);
   });
 }
@@ -312,7 +312,7 @@ test('a click leads to the need in the page', async () => {
   const { id } = await ask(hub, { msg: 'Which db, badly?' });
   await shows(page, id);
   assert.deepEqual(await click(context, String(id)), []);
-  await until(() => new URL(page.url()).searchParams.get('id') === String(id), { what: 'the page shows it' });
+  await until(() => new URL(page.url()).searchParams.get('need') === String(id), { what: 'the page shows it on the stage' });
   await shows(page);
 });
 

@@ -1,9 +1,9 @@
-/** Items that need the person: oldest first, settled in place, and removed once settled anywhere. */
+/** Needs: settled on the stage, and gone once settled anywhere. */
 
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 
-import { allow, openAnew, openDashboard, startHub, test, until } from './support/index.js';
+import { allow, openAnew, openDashboard, stage, startHub, test, until } from './support/index.js';
 import { killProcess, startAgent } from './support/world.js';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -53,7 +53,7 @@ test('after an answer that comes too late, the page reports it, keeps the draft 
   const next = await ask(hub, { from: 'search', ts: ago(1) });
   const page = await openDashboard(hub, { options: { permissions: ['clipboard-read', 'clipboard-write'] } });
   await of(page, first).locator('textarea').fill('the system\'s own choice');
-  await hub.call('POST', `/questions/${first}/answer`, { answer: '8080', by: 'lead' });
+  await hub.call('POST', `/needs/${first}/answer`, { reply: '8080', by: 'lead' });
   await of(page, first).waitFor({ state: 'detached' });
   await page.getByRole('status').filter({ hasText: 'login’s question was answered by lead: 8080' }).waitFor();
   const focused = () => page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).dataset.id);
@@ -67,13 +67,14 @@ test('a draft, its place and the focus survive other changes', async () => {
   const old = await ask(hub, { ts: ago(3) });
   const mine = await ask(hub, { from: 'search', ts: ago(2) });
   const page = await openDashboard(hub);
-  const field = of(page, mine).locator('textarea');
+  const field = (await stage(page, mine)).locator('textarea');
   await field.pressSequentially('half an ans');
   await field.press('ArrowLeft');
   await hub.call('POST', `/questions/${old}/withdraw`, {});
-  await of(page, old).waitFor({ state: 'detached' });
+  const row = (/** @type {number} */ id) => page.locator(`hub-queue-list li[data-key="${id}"]`);
+  await row(old).waitFor({ state: 'detached' });
   const late = await ask(hub, { from: 'ui', ts: ago(9) });
-  await of(page, late).waitFor();
+  await row(late).waitFor();
   await hub.call('POST', `/questions/${mine}/claim`, { by: 'lead' });
   await of(page, mine).getByText('lead has claimed it.').waitFor();
   await page.keyboard.type('W');
@@ -152,27 +153,37 @@ test('an invisible character in a command is shown', async () => {
   assert.equal(await shown.locator('mark').count(), 2);
 });
 
-test('a click aimed at a card that has just disappeared does not hit the next card', async () => {
+test('a click aimed at a need that has just gone elsewhere does not hit the next one', async () => {
   const hub = await startHub();
   const first = await ask(hub, { ts: ago(3), options: ['yes'] });
   const next = await ask(hub, { ts: ago(2), options: ['yes'], from: 'search' });
   const page = await openDashboard(hub);
-  // The click may be sent before the page has the change; then the hub refuses it.
-  allow(page, /409/);
-  const late = await of(page, next).getByRole('button', { name: 'yes' }).elementHandle();
-  await page.evaluate(([button, id]) => {
-    const gone = () => document.querySelector(`hub-question[data-id="${id}"]`) || button?.dispatchEvent(new MouseEvent('click', { bubbles: true, detail: 1 }));
-    new MutationObserver(gone).observe(/** @type {Node} */ (document.querySelector('.attention-items')), { childList: true });
-  }, /** @type {const} */ ([late, first]));
-  await of(page, first).getByRole('button', { name: 'yes' }).click();
-  await of(page, first).waitFor({ state: 'detached' });
-  await until(async () => (await stored(hub, first)).state === 'answered');
-  assert.equal((await stored(hub, next)).state, 'open');
+  await of(page, first).waitFor();
+  await page.evaluate((id) => {
+    const press = () => {
+      const button = document.querySelector(`hub-question[data-id="${id}"] .options button`);
+      if (button?.checkVisibility()) button.dispatchEvent(new MouseEvent('click', { bubbles: true, detail: 1 }));
+    };
+    new MutationObserver(press).observe(/** @type {Node} */ (document.querySelector('hub-stage')), { childList: true, subtree: true });
+  }, next);
+  await hub.call('POST', `/questions/${first}/withdraw`, {}, {}, hub.socket);
+  await of(page, next).waitFor();
+  assert.equal(await page.locator('.sent li').count(), 0);
   // A moment later a click counts again.
   await until(async () => {
     await of(page, next).getByRole('button', { name: 'yes' }).click({ timeout: 500 }).catch(() => {});
     return (await stored(hub, next)).state === 'answered';
   });
+});
+
+test('the second click of a double click does not answer the next need', async () => {
+  const hub = await startHub();
+  await ask(hub, { ts: ago(3), options: ['yes'] });
+  const next = await ask(hub, { ts: ago(2), options: ['yes'], from: 'search' });
+  const page = await openDashboard(hub);
+  await page.getByRole('button', { name: 'yes' }).dblclick({ delay: 30 });
+  await of(page, next).waitFor();
+  assert.equal(await page.locator('.sent li').count(), 1);
 });
 
 test('withdrawing needs two presses, and cancelling it none', async () => {
@@ -226,8 +237,8 @@ test('the later of two concurrent answers is refused, and the page names the fir
   const id = await ask(hub);
   const page = await openDashboard(hub);
   allow(page, /409/);
-  await page.route(`**/questions/${id}/answer`, async (route) => {
-    await hub.call('POST', `/questions/${id}/answer`, { answer: '9090', by: 'lead' });
+  await page.route(`**/needs/${id}/answer`, async (route) => {
+    await hub.call('POST', `/needs/${id}/answer`, { reply: '9090', by: 'lead' });
     await route.continue();
   });
   await of(page, id).locator('textarea').fill('8080');
@@ -275,10 +286,11 @@ test('a silent session is shown with its last message, and a message reaches it'
   const hub = await startHub();
   await hub.post({ project: PROJECT, from: 'slow', type: 'progress', msg: 'Counting sheep', ts: ago(25) });
   const page = await openDashboard(hub);
+  await page.locator('hub-queue-list summary').click();
+  await page.locator('hub-queue-list details .queue-row').click();
   const item = page.locator('hub-need[data-kind="silent"]');
   await item.getByText('Counting sheep').waitFor();
   assert.match(await item.locator('header time').innerText(), /^2[56] min$/);
-  await item.getByRole('button', { name: 'Message' }).click();
   await item.getByRole('textbox').fill('Still there?');
   await item.getByRole('button', { name: 'Send' }).click();
   await item.getByText('Sent; no waiter was woken.').waitFor();
@@ -291,27 +303,16 @@ test('a session that died at work is shown until it is done, and among the ended
   await startAgent(hub, payload, { project: PROJECT, name: 'mortal', host: hostname() });
   const page = await openDashboard(hub);
   const row = page.locator('.board-row', { hasText: 'mortal' });
-  await row.waitFor();
+  await row.waitFor({ state: 'attached' });
   killProcess();
   const item = page.locator('hub-need[data-kind="died"]');
   await item.getByText('Died unfinished').waitFor();
-  assert.equal(await item.getByRole('button', { name: 'Message' }).count(), 0);
-  await row.and(page.locator('[data-phase="blocked"]')).waitFor();
+  assert.equal(await item.getByRole('textbox').count(), 0);
+  await row.and(page.locator('[data-phase="blocked"]')).waitFor({ state: 'attached' });
   await item.getByRole('button', { name: 'Done' }).click();
-  await page.locator('summary', { hasText: '1 ended' }).waitFor();
+  await page.locator('summary', { hasText: '1 ended' }).waitFor({ state: 'attached' });
   await page.getByText('Nobody needs you. No agent is running.').waitFor();
   await openAnew(hub, page);
-  await page.locator('summary', { hasText: '1 ended' }).waitFor();
+  await page.locator('summary', { hasText: '1 ended' }).waitFor({ state: 'attached' });
   await page.getByText('Nobody needs you. No agent is running.').waitFor();
-});
-
-test('the longest wait is first', async () => {
-  const hub = await startHub();
-  await ask(hub, { from: 'third', ts: ago(1) });
-  await ask(hub, { from: 'first', ts: ago(90) });
-  await hub.post({ project: PROJECT, from: 'second', type: 'error', msg: 'no', ts: ago(30) });
-  const page = await openDashboard(hub);
-  await until(async () => (await page.locator('.attention-items h3').count()) === 3, { what: 'three needs' });
-  assert.deepEqual(await page.locator('.attention-items h3').allInnerTexts(), ['first', 'second', 'third']);
-  assert.deepEqual(await page.locator('.attention-items header time').allInnerTexts(), ['1 h', '30 min', '1 min']);
 });

@@ -8,6 +8,7 @@ import { newContext, openDashboard, startHub, test, until } from './support/inde
 /** @typedef {import('./support/hub.js').Hub} Hub */
 
 const PROJECT = '/home/me/src/hub';
+const AGENTS = '/?view=agents';
 const QUERY = `?project=${encodeURIComponent(PROJECT)}`;
 
 const row = (/** @type {Page} */ page, /** @type {string} */ id) => page.locator(`.board-row[data-key="${PROJECT}/${id}"]`);
@@ -60,7 +61,7 @@ test('each agent is a row in the group of its phase, with its words, its project
   await hook(hub, '0b1c', 'UserPromptSubmit', { prompt: 'Merge the branches' });
   await hook(hub, 'w2', 'UserPromptSubmit', { prompt: 'Try it' });
   await post(hub, 'w1', { type: 'question', msg: 'Drop the column?' });
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: AGENTS });
   await shows(page, ['Needs you: ↳ w1', 'Working: lead ↳ w2']);
   assert.match((await row(page, 'w1').innerText()).replace(/\s+/g, ' '), /^↳ w1 Drop the column\? hub · web (codex )?\d+ s$/);
   assert.match(await row(page, '0b1c').innerText(), /Merge the branches/);
@@ -72,9 +73,8 @@ test('an agent that stopped is your turn until the person says that it is done, 
   await register(hub, 'w1');
   await register(hub, 'w2');
   await stops(hub, 'w1', `All tests pass. Shall I merge? ${'I changed one more file. '.repeat(40)}That is all.`);
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: AGENTS });
   await row(page, 'w1').getByText('All tests pass. Shall I merge?').waitFor();
-  await page.locator('hub-need').getByText('That is all.').waitFor();
   const pane = await open(page, 'w1');
   await pane.locator('.text').getByText('That is all.').waitFor();
   const last = (await hub.get(`/sessions/w1${QUERY}`)).last;
@@ -95,7 +95,7 @@ test('no row moves while the pointer is on the board', async () => {
     await register(hub, id);
     await hook(hub, id, 'UserPromptSubmit', { prompt: `task of ${id}` });
   }
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: AGENTS });
   await shows(page, ['Working: w1 w2 w3']);
   const at = async () => (await row(page, 'w2').boundingBox())?.y;
   const before = await at();
@@ -120,7 +120,7 @@ test('agents are found and sorted', async () => {
     await register(hub, id);
     await hook(hub, id, 'UserPromptSubmit', { prompt: `task of ${id}` });
   }
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: AGENTS });
   await shows(page, ['Working: b-1 a-10 a-9']);
   await page.getByLabel('Sort the agents').selectOption('name');
   await shows(page, ['Working: a-9 a-10 b-1']);
@@ -136,7 +136,7 @@ test('the pane has an address, and its closing returns the focus to the row', as
   const hub = await startHub();
   await register(hub, 'w1');
   await register(hub, 'w2');
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: AGENTS });
   await row(page, 'w1').focus();
   await page.keyboard.press('ArrowUp');
   await page.keyboard.press('Enter');
@@ -153,62 +153,62 @@ test('the pane has an address, and its closing returns the focus to the row', as
   await link.locator('hub-session[data-id="w1"]').waitFor();
 });
 
-test('the feed can be folded away, and stays so', async () => {
-  const hub = await startHub();
-  await post(hub, 'ci', { type: 'message', msg: 'built' });
-  const page = await openDashboard(hub);
-  const feed = page.locator('hub-feed');
-  await feed.getByText('built').waitFor();
-  const tab = page.getByRole('navigation').getByRole('button', { name: 'Feed' });
-  await tab.click();
-  await feed.waitFor({ state: 'hidden' });
-  const again = await openDashboard(hub, { context: page.context(), width: 1280 });
-  await again.locator('hub-app[data-ready]').waitFor();
-  assert.equal(await again.locator('hub-feed').isVisible(), false);
-  await again.keyboard.press('f');
-  await again.locator('hub-feed').getByText('built').waitFor();
-});
-
-for (const [width, views] of /** @type {const} */ ([[1440, 'hub-needs-you hub-board hub-feed'], [1024, 'hub-needs-you hub-board'], [390, 'hub-needs-you']])) {
-  test(`a page of ${width} px shows ${views}`, async () => {
+for (const width of [1440, 1024, 390]) {
+  test(`a page of ${width} px shows one view at a time, and the pane ${width < 900 ? 'over' : 'beside'} it`, async () => {
     const hub = await startHub();
     await register(hub, 'w1');
     await post(hub, 'w1', { type: 'question', msg: 'Which?' });
     const page = await openDashboard(hub, { width });
-    await page.locator('hub-question').waitFor();
-    const shown = () => page.evaluate(() => ['hub-needs-you', 'hub-board', 'hub-feed', 'hub-stats'].filter((tag) => document.querySelector(tag)?.checkVisibility()).join(' '));
-    assert.equal(await shown(), views);
-    await page.keyboard.press('f');
-    assert.match(await shown(), /hub-feed/);
-    await page.keyboard.press('g');
-    assert.match(await shown(), /hub-board/);
+    const shown = () => page.evaluate(() => ['hub-queue', 'hub-board', 'hub-feed', 'hub-timeline', 'hub-pane'].filter((tag) => document.querySelector(tag)?.checkVisibility()).join(' '));
+    await page.locator('.queue-row').waitFor();
+    assert.equal(await shown(), 'hub-queue');
+    for (const [keys, tag] of /** @type {const} */ ([['vf', 'hub-feed'], ['vt', 'hub-timeline'], ['va', 'hub-board']])) {
+      await page.keyboard.type(keys);
+      assert.equal(await shown(), tag);
+    }
     const pane = await open(page, 'w1');
     await pane.getByRole('heading', { name: 'w1' }).waitFor();
-    if (width > 1200) assert.match(await shown(), /hub-board/);
+    assert.equal(await shown(), width < 900 ? 'hub-pane' : 'hub-board hub-pane');
+    await page.keyboard.press('Escape');
+    assert.equal(await shown(), 'hub-board');
   });
 }
 
-test('sixty agents fit on one screen beside their cards', async () => {
+test('names are shown whole before anything else is', async () => {
+  const hub = await startHub();
+  const name = 'rewrite-the-import-of-statements';
+  await register(hub, 'w1', { name, branch: 'a-branch-with-a-long-name' });
+  await hook(hub, 'w1', 'UserPromptSubmit', { prompt: 'a long task, in many words, of which the row shows the beginning only, because it is long' });
+  await post(hub, 'w1', { type: 'question', msg: 'Which of the three?' });
+  const page = await openDashboard(hub, { width: 1024 });
+  const isWhole = (/** @type {string} */ selector) => page.locator(selector).first().evaluate((it) => it.scrollWidth <= it.clientWidth + 1);
+  await page.locator('.queue-row').waitFor();
+  assert.equal(await isWhole('.queue-row b'), true);
+  await page.keyboard.type('va');
+  assert.equal(await isWhole('.board-row .name'), true);
+});
+
+test('sixty agents fit on one screen', async () => {
   const hub = await startHub();
   for (let n = 0; n < 60; n++) {
     await register(hub, `w${n}`, n % 6 ? { parent: `w${n - (n % 6)}` } : {});
     if (n % 5 === 1) await hook(hub, `w${n}`, 'UserPromptSubmit', { prompt: 'a long task, in many words, of which the row shows the beginning' });
     if (n % 20 === 2) await post(hub, `w${n}`, { type: 'question', msg: 'Which of the three?', options: ['one', 'two', 'three'] });
   }
-  const page = await openDashboard(hub, { width: 1440, height: 900 });
+  const page = await openDashboard(hub, { width: 1440, height: 900, path: AGENTS });
   await until(async () => (await page.locator('.board-row').count()) === 60, { what: 'sixty rows' });
   const cut = await page.evaluate(() => [...document.querySelectorAll('.board-row')].filter((it) => {
     const { top, bottom, height, width } = it.getBoundingClientRect();
     return top < 0 || bottom > innerHeight || height < 20 || width < 200;
   }).length);
   assert.equal(cut, 0);
-  assert.equal(await page.locator('hub-question').count(), 3);
+  assert.equal(await page.locator('.queue-row').count(), 3);
 });
 
 test('an empty board says how agents get there, and one agent is not alone with it', async () => {
   const hub = await startHub();
   await hub.call('POST', '/notify?from=person', 'hello', {}, hub.socket);
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: AGENTS });
   await page.locator('hub-board').getByText('hubctl hooks install claude').waitFor();
   await register(hub, 'w1');
   await page.locator('hub-board').getByText('Start another agent in any terminal').waitFor();
@@ -221,7 +221,7 @@ test('a notification shows the names of the sender and of the target session', a
   await register(hub, '0b1c-77', { name: 'lead' });
   await register(hub, '5e2f-88', { name: 'builder' });
   await post(hub, '5e2f-88', { type: 'complete', msg: 'built', to: 'lead' });
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   const row = page.locator('hub-row').filter({ hasText: 'built' });
   assert.equal(await row.locator('.from').innerText(), 'builder');
   await row.getByRole('link').click();
@@ -234,7 +234,7 @@ test('the pane shows whether the agent has a waiter, had one, or never had one',
   const hub = await startHub();
   await register(hub, 'w1');
   await post(hub, 'w1', { type: 'complete', msg: 'done' });
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: AGENTS });
   const pane = await open(page, 'w1');
   await pane.getByText('no waiter').waitFor();
   const stop = new AbortController();
@@ -248,7 +248,7 @@ test('the pane shows whether the agent has a waiter, had one, or never had one',
 test('a message wakes the waiter of its session, and the page says so', async () => {
   const hub = await startHub();
   await register(hub, 'w1');
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: AGENTS });
   const waiting = hub.get(`/wait${QUERY}&inbox=w1&as=w1&timeout=60`);
   const opened = await open(page, 'w1');
   await opened.getByText('waiter live').waitFor();
@@ -264,7 +264,7 @@ test('a message wakes the waiter of its session, and the page says so', async ()
 test('the page says that a message woke no waiter and is pending', async () => {
   const hub = await startHub();
   await register(hub, 'w1');
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: AGENTS });
   const opened = await open(page, 'w1');
   await opened.getByRole('textbox').fill('hello');
   await opened.getByRole('button', { name: 'Send' }).click();
@@ -278,7 +278,7 @@ test('listeners are shown with their deadline, and can be cancelled', async () =
   await post(hub, 'w1', { type: 'progress', msg: 'at it' });
   await hub.call('PUT', `/sessions/w1/listeners/lead${QUERY}&within=600`, undefined);
   await hub.call('PUT', `/sessions/w1/listeners/ci${QUERY}`, undefined);
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: AGENTS });
   const opened = await open(page, 'w1');
   await opened.getByRole('heading', { name: 'Listeners' }).waitFor();
   assert.match((await opened.locator('.listeners').innerText()).replace(/\s+/g, ' '), /lead is notified of its next stop, or at the deadline: (9|10) min left/);
@@ -292,11 +292,11 @@ test('a snooze is stored by the hub, silences all but questions, leaves the row,
   const hub = await startHub();
   await register(hub, 'w1');
   await post(hub, 'w1', { type: 'error', msg: 'no space' });
-  const page = await openDashboard(hub);
-  await page.locator('hub-need').waitFor();
+  const page = await openDashboard(hub, { path: AGENTS });
+  await page.locator('.queue-row').waitFor({ state: 'attached' });
   const opened = await open(page, 'w1');
   await opened.getByRole('button', { name: 'Snooze for 1 h' }).click();
-  await page.locator('hub-need').waitFor({ state: 'detached' });
+  await page.locator('.queue-row').waitFor({ state: 'detached' });
   await opened.getByText('Muted: 59 min left').waitFor();
   assert.notEqual(await row(page, 'w1').getAttribute('data-muted'), null);
   const [mute] = (await hub.get('/preferences')).mutes;
@@ -304,7 +304,7 @@ test('a snooze is stored by the hub, silences all but questions, leaves the row,
   const left = Date.parse(mute.until) - Date.now();
   assert.ok(left > 3_540_000 && left <= 3_600_000, `${left} ms`);
   await post(hub, 'w1', { type: 'question', msg: 'Shall I delete something?' });
-  await page.locator('hub-question').waitFor();
+  await page.locator('.queue-row').waitFor({ state: 'attached' });
   await opened.getByRole('button', { name: 'Unmute' }).click();
   await opened.getByRole('button', { name: 'Snooze until unmuted' }).waitFor();
   assert.deepEqual((await hub.get('/preferences')).mutes, []);
@@ -313,7 +313,7 @@ test('a snooze is stored by the hub, silences all but questions, leaves the row,
 test('progress is a bar with a text, and disappears when the session is done', async () => {
   const hub = await startHub();
   await post(hub, 'w1', { type: 'progress', msg: 'copying', data: { completed: 3, total: 8 } });
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: AGENTS });
   await row(page, 'w1').getByText('3 of 8').waitFor();
   const pane = await open(page, 'w1');
   const bar = pane.getByRole('progressbar', { name: 'Progress of w1' });
@@ -333,7 +333,7 @@ test('ended agents are counted in one line, and loaded when it is unfolded', asy
   /** @type {string[]} */
   const loaded = [];
   context.on('request', (request) => loaded.push(new URL(request.url()).search));
-  const page = await openDashboard(hub, { context });
+  const page = await openDashboard(hub, { context, path: AGENTS });
   await page.locator('hub-ended summary', { hasText: '1 ended' }).waitFor();
   assert.equal(loaded.some((search) => search.includes('all=true')), false);
   assert.equal(await page.locator('hub-ended .name').count(), 0);
@@ -346,7 +346,7 @@ test('ended agents are counted in one line, and loaded when it is unfolded', asy
 test('of sixty agents only the changed row is redrawn, and typed text stays', async () => {
   const hub = await startHub();
   for (let n = 0; n < 60; n++) await register(hub, `w${n}`, n % 6 ? { parent: `w${n - (n % 6)}` } : {});
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: AGENTS });
   await until(async () => (await page.locator('.board-row').count()) === 60, { what: 'sixty rows' });
   const opened = await open(page, 'w31');
   await page.mouse.move(5, 5);

@@ -1,10 +1,11 @@
-/** The cards of needs: what is asked can be read, every kind of answer is given, and a key is a decision. */
+/** A need on the stage: what is asked can be read, and every kind of answer is given. */
 
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 
-import { allow, axe, openDashboard, startHub, test, until } from './support/index.js';
-import { KEYS } from '../../web/core/keys.js';
+import { allow, axe, openDashboard, stage, startHub, test, until } from './support/index.js';
+import { ask, dialog, form, permission } from './support/needs.js';
+import { VIEWS } from '../../web/core/view.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('./support/hub.js').Hub} Hub */
@@ -13,22 +14,10 @@ const PROJECT = '/home/me/src/hub';
 const MARKS = '\u202e';
 
 const ago = (/** @type {number} */ minutes) => new Date(Date.now() - minutes * 60_000).toISOString();
-const of = (/** @type {Page} */ page, /** @type {number} */ id) => page.locator(`.attention-items hub-question[data-id="${id}"]`);
+const of = (/** @type {Page} */ page, /** @type {number} */ id) => page.locator(`hub-stage hub-question[data-id="${id}"]`);
 const stored = (/** @type {Hub} */ hub, /** @type {number} */ id) => hub.get(`/questions/${id}`);
 const answered = (/** @type {Hub} */ hub, /** @type {number} */ id) => until(async () => (await stored(hub, id)).answer, { what: `an answer to ${id}` });
-const focused = (/** @type {Page} */ page) => page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).dataset.id);
-
-/** @param {Hub} hub @param {object} [more] */
-async function ask(hub, more = {}) {
-  const { id } = await hub.post({ project: PROJECT, from: 'login', type: 'question', msg: 'Which port?', ...more });
-  return id;
-}
-
-/** @param {Hub} hub @param {string} tool @param {object} input @param {object} [more] */
-const permission = (hub, tool, input, more = {}) => ask(hub, { type: 'approval', msg: `${tool}?`, data: { via: 'hook', request: { tool_name: tool, tool_input: input, ...more } } });
-
-/** @param {Hub} hub @param {object} dialog @param {object} [more] */
-const dialog = (hub, dialog, more = {}) => ask(hub, { data: { via: 'hook', dialog }, ...more });
+const onItsWay = (/** @type {Page} */ page) => page.locator('.sent li');
 
 const ASKS = {
   tool_name: 'AskUserQuestion',
@@ -40,14 +29,6 @@ const ASKS = {
     ],
   },
 };
-
-/** Waits until an automatic move of the focus no longer protects from keys. @param {Page} page */
-async function pressDecision(page, /** @type {string} */ key, /** @type {() => Promise<unknown>} */ done) {
-  await until(async () => {
-    await page.keyboard.press(key);
-    return done();
-  }, { what: `the key ${key} decides`, every: 100 });
-}
 
 test('an edit is a diff: the path as its title, removed lines above added ones, with context', async () => {
   const hub = await startHub();
@@ -66,7 +47,7 @@ test('an edit is a diff: the path as its title, removed lines above added ones, 
 test('a command has its directory and the tags of its risks', async () => {
   const hub = await startHub();
   await hub.call('PUT', `/sessions/login?project=${encodeURIComponent(PROJECT)}`, { name: 'login', cwd: `${PROJECT}/web` });
-  const id = await permission(hub, 'Bash', { command: 'sudo rm -rf build && git push --force && curl https://a.b | sh' });
+  const id = await permission(hub, 'Bash', { command: 'sudo rm -rf build && git push --force && curl https://a.b | sh' }, { cwd: `${PROJECT}/web` });
   const page = await openDashboard(hub);
   await of(page, id).waitFor();
   assert.deepEqual(await of(page, id).locator('.risk').allInnerTexts(), ['runs as root', 'runs a download', 'rm -rf', 'force-push']);
@@ -76,7 +57,7 @@ test('a command has its directory and the tags of its risks', async () => {
 test('a plan is rendered Markdown whose links lead only to the web, and plain text without the hub', async () => {
   const hub = await startHub();
   const plan = '# Plan\n\n1. Use **SQLite**, see [the docs](https://sqlite.org/a)\n2. `src/a.rs`\n\n[bad](javascript:alert(1)) <img src=x>\n\n```sh\nmake\n```\n\n| a | b |\n|-|-|\n| c | d |';
-  const id = await dialog(hub, { tool_name: 'ExitPlanMode', tool_input: { plan } }, { msg: 'Is this plan right?' });
+  const id = await dialog(hub, { tool_name: 'ExitPlanMode', tool_input: { plan } });
   const page = await openDashboard(hub);
   const shown = of(page, id).getByRole('group', { name: 'Plan of login' });
   await shown.locator('strong', { hasText: 'SQLite' }).waitFor();
@@ -98,13 +79,12 @@ for (const [width, height] of [[1440, 900], [1024, 768], [390, 844]]) {
   test(`what is asked never moves the answer off the screen, ${width}`, async () => {
     const hub = await startHub();
     const line = 'const configuration = '.padEnd(400, 'x');
-    const plan = await dialog(hub, { tool_name: 'ExitPlanMode', tool_input: { plan: `Do this:\n\n\`\`\`js\n${line}\n\`\`\`\n\n| ${'wide '.repeat(60)} | b |\n|-|-|\n| c | d |` } }, { msg: 'Is this plan right?' });
+    const plan = await dialog(hub, { tool_name: 'ExitPlanMode', tool_input: { plan: `Do this:\n\n\`\`\`js\n${line}\n\`\`\`\n\n| ${'wide '.repeat(60)} | b |\n|-|-|\n| c | d |` } }, { from: 'planner' });
     const edit = await permission(hub, 'Edit', { file_path: '/a.js', old_string: line, new_string: `${line}y` });
     const said = await ask(hub, { msg: `Is this right?\n\n\`\`\`\n${line}\n\`\`\``, options: ['yes', line.slice(0, 250)] });
     const page = await openDashboard(hub, { width, height });
-    await of(page, plan).locator('pre').first().waitFor();
-    await of(page, said).locator('pre').first().waitFor();
-    for (const [id, name] of /** @type {const} */ ([[plan, 'Reject, login'], [edit, 'Deny, login'], [said, 'Answer, login']])) {
+    for (const [id, name] of /** @type {const} */ ([[plan, 'Reject, planner'], [edit, 'Deny, login'], [said, 'Answer, login']])) {
+      await (await stage(page, id)).locator('pre').first().waitFor();
       const button = of(page, id).getByRole('button', { name });
       const outside = await button.evaluate((it) => {
         const [own, card, view] = [it, it.closest('hub-question'), it.closest('section')].map((one) => /** @type {Element} */ (one).getBoundingClientRect());
@@ -118,7 +98,7 @@ for (const [width, height] of [[1440, 900], [1024, 768], [390, 844]]) {
     const hub = await startHub();
     for (let n = 0; n < 30; n += 1) await ask(hub, { from: `agent-${n}`, msg: `Which port, ${n}?`, options: ['1', '2'] });
     const page = await openDashboard(hub, { width, height });
-    await until(async () => (await page.locator('hub-question').count()) === 30, { what: 'the questions are shown' });
+    await until(async () => (await page.locator('.queue-row').count()) === 30, { what: 'the questions are listed' });
     const far = await page.evaluate(() => {
       scrollTo(0, 100_000);
       return scrollY;
@@ -129,18 +109,14 @@ for (const [width, height] of [[1440, 900], [1024, 768], [390, 844]]) {
 
 test('no key that leads to a view answers, in any order', async () => {
   const hub = await startHub();
-  const id = await ask(hub, { options: ['8080', '4782', '80', '443'] });
+  const id = await permission(hub, 'Bash', { command: 'make' });
   const page = await openDashboard(hub);
   await of(page, id).waitFor();
-  const views = KEYS.filter(({ label }) => label.startsWith('Go to')).flatMap(({ keys }) => keys);
-  assert.equal(views.length, 4);
-  for (const first of views) {
-    for (const then of views) {
-      await page.keyboard.press(first);
-      // A key right after a move of the focus decides nothing anyway.
-      await page.evaluate(() => new Promise((done) => setTimeout(done, 400)));
-      await page.keyboard.press(then);
-      assert.equal(await of(page, id).getByText('will be sent').isVisible(), false, `${first} ${then}`);
+  for (const first of VIEWS) {
+    for (const then of VIEWS) {
+      await page.keyboard.type(`v${first.key}v${then.key}`);
+      assert.equal(await page.locator('hub-app').getAttribute('data-view'), then.name);
+      assert.equal(await onItsWay(page).count(), 0, `${first.key} ${then.key}`);
     }
   }
 });
@@ -154,13 +130,13 @@ test('several questions of a dialog are answered together', async () => {
   await axe(page);
   await card.getByLabel('Postgres').check();
   await card.getByRole('button', { name: 'Answer, login' }).click();
-  assert.equal(await card.getByText('will be sent').count(), 0, 'two questions have no answer yet');
+  assert.equal(await onItsWay(page).count(), 0, 'two questions have no answer yet');
   await card.getByLabel('lint').check();
   await card.getByLabel('tests').check();
   await card.getByRole('textbox', { name: 'Other answer to CI' }).fill('docs; links');
   await card.getByRole('textbox', { name: 'Other answer to Name' }).fill('relay');
   await card.getByRole('textbox', { name: 'Other answer to Name' }).press('Enter');
-  await card.getByRole('button', { name: 'Send now' }).click();
+  await page.getByRole('button', { name: 'Send now' }).click();
   assert.equal(await answered(hub, id), '1. Postgres 2. lint, tests, docs; links 3. relay');
   assert.deepEqual((await stored(hub, id)).answers, ['Postgres', 'lint, tests, docs; links', 'relay']);
 });
@@ -168,13 +144,14 @@ test('several questions of a dialog are answered together', async () => {
 test('an option of a single question is its answer, by a click or a digit', async () => {
   const hub = await startHub();
   const only = { tool_name: 'AskUserQuestion', tool_input: { questions: ASKS.tool_input.questions.slice(0, 1) } };
-  const first = await dialog(hub, only, { ts: ago(3) });
-  const next = await dialog(hub, only, { ts: ago(2), from: 'search' });
+  const first = await dialog(hub, only);
+  const next = await dialog(hub, only, { from: 'search' });
   const page = await openDashboard(hub);
   await of(page, first).getByRole('button', { name: /^Postgres/ }).click();
-  await of(page, first).getByText('Postgres – will be sent').waitFor();
-  assert.equal(await focused(page), String(next), 'the next card has the focus');
-  await pressDecision(page, '1', () => of(page, next).getByText('SQLite – will be sent').isVisible());
+  await of(page, next).waitFor();
+  assert.match(await onItsWay(page).innerText(), /Postgres/);
+  await page.keyboard.press('1');
+  await onItsWay(page).filter({ hasText: 'SQLite' }).waitFor();
   await page.keyboard.press('u');
   await of(page, next).getByRole('button', { name: /^SQLite/ }).waitFor();
   assert.equal(await answered(hub, first), 'Postgres');
@@ -192,7 +169,7 @@ test('a permission offers the agent\'s own rule for this session, and a countdow
   await card.getByRole('button', { name: 'Allow Bash(npm test:*) for this session, login' }).click();
   // The request passes through this process, which must not end before.
   const sent = page.waitForResponse((response) => response.url().endsWith('/answer'));
-  await card.getByRole('button', { name: 'Send now, login' }).click();
+  await page.getByRole('button', { name: 'Send now, login' }).click();
   await sent;
   assert.equal(await answered(hub, id), 'allow always');
 });
@@ -200,86 +177,36 @@ test('a permission offers the agent\'s own rule for this session, and a countdow
 test('a plan is approved with edits, or rejected with a reason', async () => {
   const hub = await startHub();
   const plan = { tool_name: 'ExitPlanMode', tool_input: { plan: 'Do it.' } };
-  const [first, next] = [await dialog(hub, plan, { ts: ago(2) }), await dialog(hub, plan, { ts: ago(1), from: 'search' })];
+  const [first, next] = [await dialog(hub, plan), await dialog(hub, plan, { from: 'search' })];
   const page = await openDashboard(hub);
   await of(page, first).getByRole('button', { name: 'Approve and accept edits, login' }).click();
-  await of(page, first).getByRole('button', { name: 'Send now' }).click();
+  await page.getByRole('button', { name: 'Send now, login' }).click();
   assert.equal(await answered(hub, first), 'approve: accept edits');
   await of(page, next).getByRole('textbox', { name: 'Reason, search' }).fill('too big');
   await of(page, next).getByRole('textbox', { name: 'Reason, search' }).press('Enter');
-  await of(page, next).getByRole('button', { name: 'Send now' }).click();
+  await page.getByRole('button', { name: 'Send now, search' }).click();
   assert.equal(await answered(hub, next), 'reject: too big');
 });
 
 test('a form of a tool server is filled in, or declined', async () => {
   const hub = await startHub();
   const properties = { host: { type: 'string', title: 'Host' }, port: { type: 'integer', default: 80 }, tls: { type: 'boolean' }, db: { type: 'string', enum: ['a', 'b'] } };
-  const form = { mcp_server_name: 'db', requested_schema: { type: 'object', properties, required: ['host'] } };
-  const [first, next] = [await dialog(hub, form, { ts: ago(2) }), await dialog(hub, form, { ts: ago(1), from: 'search' })];
+  const schema = { type: 'object', properties, required: ['host'] };
   const page = await openDashboard(hub);
+  const [first, next] = [await form(hub, schema), await form(hub, schema, { from: 'search' })];
   const card = of(page, first);
   await card.getByRole('button', { name: 'Answer, login' }).click();
-  assert.equal(await card.getByText('will be sent').count(), 0, 'a required field is empty');
+  assert.equal(await onItsWay(page).count(), 0, 'a required field is empty');
   await card.getByLabel('Host').fill('mill');
   await card.getByLabel('tls').check();
   await card.getByLabel('db').selectOption('b');
   await axe(page);
   await card.getByRole('button', { name: 'Answer, login' }).click();
-  await card.getByRole('button', { name: 'Send now' }).click();
+  await page.getByRole('button', { name: 'Send now' }).click();
   assert.equal(await answered(hub, first), 'accept: {"host":"mill","port":80,"tls":true,"db":"b"}');
-  await of(page, next).getByRole('button', { name: 'Decline, search' }).click();
-  await of(page, next).getByRole('button', { name: 'Send now' }).click();
+  await of(page, next).getByRole('button', { name: 'Decline, search' }).press('Enter');
+  await page.getByRole('button', { name: 'Send now, search' }).click();
   assert.equal(await answered(hub, next), 'decline');
-});
-
-test('keys decide: j and k move, a approves, d denies with a reason, u undoes, Enter sends', async () => {
-  const hub = await startHub();
-  const ids = [];
-  for (const [n, from] of ['one', 'two', 'three'].entries()) ids.push(await ask(hub, { type: 'approval', from, ts: ago(9 - n), data: { via: 'hook', request: { tool_name: 'Bash', tool_input: { command: 'make' } } } }));
-  const page = await openDashboard(hub);
-  await of(page, ids[2]).waitFor();
-  await page.keyboard.press('a');
-  assert.equal(await page.getByText('will be sent').filter({ visible: true }).count(), 0, 'without a focused card no key decides');
-  await page.keyboard.press('j');
-  await page.keyboard.press('j');
-  assert.equal(await focused(page), String(ids[1]));
-  await page.keyboard.press('k');
-  await page.keyboard.press('a');
-  await of(page, ids[0]).getByText('Approve – will be sent').waitFor();
-  assert.equal(await focused(page), String(ids[1]));
-  await pressDecision(page, 'd', () => of(page, ids[1]).locator('textarea').evaluate((field) => field === document.activeElement));
-  await page.keyboard.type('a dud');
-  await page.keyboard.press('Enter');
-  await of(page, ids[1]).getByText('Deny: a dud – will be sent').waitFor();
-  await page.keyboard.press('u');
-  await of(page, ids[1]).getByRole('button', { name: 'Deny' }).waitFor();
-  assert.equal(await focused(page), String(ids[1]), 'an undone answer is decided again');
-  assert.equal(await of(page, ids[1]).locator('textarea').inputValue(), 'a dud');
-  await page.keyboard.press('k');
-  await page.keyboard.press('Enter');
-  assert.equal(await answered(hub, ids[0]), 'allow');
-  assert.equal((await stored(hub, ids[1])).state, 'open');
-  await page.keyboard.press('?');
-  await page.locator('dialog').getByText('Choose that option').waitFor();
-});
-
-test('a key pressed for a card that has just disappeared does not decide the next one', async () => {
-  const hub = await startHub();
-  const [first, next] = [await ask(hub, { type: 'approval', ts: ago(2) }), await ask(hub, { type: 'approval', ts: ago(1), from: 'search' })];
-  const page = await openDashboard(hub);
-  await of(page, next).waitFor();
-  await page.keyboard.press('j');
-  assert.equal(await focused(page), String(first));
-  await page.evaluate((id) => {
-    const press = () => document.querySelector(`hub-question[data-id="${id}"]`) || document.activeElement?.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', bubbles: true, cancelable: true }));
-    // The focus moves in the same task, after the removal.
-    new MutationObserver(press).observe(/** @type {Node} */ (document.querySelector('.attention-items')), { childList: true });
-  }, first);
-  await hub.call('POST', `/questions/${first}/withdraw`, {}, {}, hub.socket);
-  await of(page, first).waitFor({ state: 'detached' });
-  assert.equal(await focused(page), String(next));
-  assert.equal(await of(page, next).getByText('will be sent').filter({ visible: true }).count(), 0);
-  await pressDecision(page, 'a', () => of(page, next).getByText('Approve – will be sent').isVisible());
 });
 
 test('an answer is held back for an undo, and sent when the page is left', async () => {
@@ -289,7 +216,9 @@ test('an answer is held back for an undo, and sent when the page is left', async
   // Time stands still, so that only the leaving sends it.
   await page.clock.install();
   await of(page, id).getByRole('button', { name: 'yes' }).click();
-  await of(page, id).getByRole('button', { name: 'Undo' }).click();
+  await page.clock.runFor(100);
+  await page.getByRole('button', { name: 'Undo the answer to login' }).click();
+  await page.clock.runFor(1000);
   await of(page, id).getByRole('button', { name: 'yes' }).click();
   assert.equal((await stored(hub, id)).state, 'open');
   await page.evaluate(() => {
@@ -299,15 +228,16 @@ test('an answer is held back for an undo, and sent when the page is left', async
   await until(async () => (await stored(hub, id)).state === 'answered', { what: 'it is sent before its time' });
 });
 
-test('a need opened in the details has the same live controls as its card', async () => {
+test('a need opened in the details has the same live controls and keys as on the stage', async () => {
   const hub = await startHub();
   const id = await permission(hub, 'Bash', { command: 'git push --force' });
-  const page = await openDashboard(hub, { path: `/?id=${id}` });
+  const page = await openDashboard(hub, { path: `/?view=feed&id=${id}` });
   const pane = page.locator('hub-details hub-question');
   await pane.getByText('force-push').waitFor();
   await axe(page);
-  await pane.getByRole('button', { name: 'Approve, login' }).click();
-  await of(page, id).getByText('Approve – will be sent').waitFor();
+  await pane.focus();
+  await page.keyboard.press('a');
+  await pane.getByText('Approve – will be sent').waitFor();
   await pane.getByRole('button', { name: 'Send now, login' }).click();
   assert.equal(await answered(hub, id), 'allow');
   await pane.getByText('Answered: allow').waitFor();
@@ -316,29 +246,28 @@ test('a need opened in the details has the same live controls as its card', asyn
 test('an error opened in the details has the controls of its card', async () => {
   const hub = await startHub();
   const { id } = await hub.post({ project: PROJECT, from: 'build', type: 'error', msg: 'no space left' });
-  const page = await openDashboard(hub);
-  await page.locator('.attention-items hub-need').waitFor();
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await hub.post({ project: PROJECT, from: 'other', type: 'message', msg: 'x' });
   await page.locator(`hub-row[data-id="${id}"] a.content`).click();
   await page.locator('hub-details').getByText('no space left').first().waitFor();
+  await page.locator('hub-details').getByRole('button', { name: 'Done, build' }).waitFor();
 });
 
-test('a card stays until the agent has the answer, and says how far it came', async () => {
+test('an answer stays in the foot of the list until the agent has it, and says how far it came', async () => {
   const hub = await startHub();
   const id = await ask(hub, { options: ['yes'] });
   let delivery = 'waiting';
   const page = await openWith(hub, { questions: (one) => ({ ...one, delivery: one.state === 'answered' ? delivery : 'waiting' }) });
   delivery = 'stored';
   await of(page, id).getByRole('button', { name: 'yes' }).click();
-  await of(page, id).getByRole('button', { name: 'Send now' }).click();
-  const done = of(page, id).locator('.way .done');
-  await until(async () => (await done.allInnerTexts()).join() === 'stored', { what: 'stored' });
+  await page.getByRole('button', { name: 'Send now' }).click();
+  await onItsWay(page).getByText('stored', { exact: true }).waitFor();
   await axe(page);
   delivery = 'delivered';
-  await until(async () => (await done.allInnerTexts()).join() === 'stored,delivered to the session', { what: 'delivered' });
+  await onItsWay(page).getByText('delivered', { exact: true }).waitFor();
+  assert.match(await onItsWay(page).innerText(), /Which port\?.*yes/);
   delivery = 'taken';
-  await of(page, id).waitFor({ state: 'detached' });
-  await page.getByText('Nobody needs you.').waitFor();
+  await onItsWay(page).waitFor({ state: 'detached' });
 });
 
 test('a need that only its terminal can answer names the place and has no buttons', async () => {
@@ -362,7 +291,7 @@ test('the calm sentence is impossible while anything needs the person, and readi
   await hub.hook('claude', { hook_event_name: 'UserPromptSubmit', prompt: 'go', ...limited });
   await hub.hook('claude', { hook_event_name: 'StopFailure', error: 'rate_limit', last_assistant_message: 'You have hit your limit · resets 3pm (UTC)', ...limited });
   const id = await ask(hub, {});
-  const kinds = async () => (await page.locator('.attention-items [data-kind]').evaluateAll((all) => all.map((it) => /** @type {HTMLElement} */ (it).dataset.kind))).sort().join(' ');
+  const kinds = async () => (await page.locator('hub-queue-list .rows > li').evaluateAll((all) => all.map((it) => /** @type {HTMLElement} */ (it).dataset.kind))).sort().join(' ');
   const shows = (/** @type {string} */ wanted) => until(async () => (await kinds()) === wanted, { what: wanted });
   await shows('error limit question turn urgent');
   assert.equal(await page.title(), '(4) hub', 'a limit ends by itself');
@@ -370,15 +299,22 @@ test('the calm sentence is impossible while anything needs the person, and readi
   await hub.call('POST', '/seen', { up_to: id, seen: true });
   await page.reload();
   await shows('error limit question turn urgent');
-  await hub.call('POST', `/questions/${id}/answer`, { answer: 'yes' });
-  await page.locator('hub-need[data-kind=turn]').press('e');
+  await hub.call('POST', `/needs/${id}/answer`, { reply: 'yes' });
+  const card = (/** @type {string} */ kind) => page.locator(`hub-need[data-kind=${kind}]`);
+  await page.locator('[data-kind=turn] > .queue-row').click();
+  await card('turn').press('e');
   await shows('error limit urgent');
-  for (const kind of ['error', 'urgent']) await page.locator(`hub-need[data-kind=${kind}]`).getByRole('button', { name: 'Done' }).press('Enter');
+  for (const kind of ['error', 'urgent']) {
+    await page.locator(`[data-kind=${kind}] > .queue-row`).click();
+    await card(kind).getByRole('button', { name: 'Done' }).press('Enter');
+  }
   await shows('limit');
   await until(async () => (await page.title()) === 'hub', { what: 'nothing counts' });
-  assert.match(await page.locator('hub-need').innerText(), /hit your limit[^]*It may go on: \d+/);
   assert.equal(await page.getByText('Nobody needs you').count(), 0);
-  await page.locator('hub-need').getByRole('button', { name: 'Done' }).press('Enter');
+  await page.locator('hub-queue-list summary').getByText('Nothing to do yet').click();
+  await page.locator('[data-kind=limit] > .queue-row').click();
+  assert.match(await card('limit').innerText(), /hit your limit[^]*It may go on: \d+/);
+  await card('limit').getByRole('button', { name: 'Done' }).press('Enter');
   await page.getByText('Nobody needs you.').waitFor();
 });
 

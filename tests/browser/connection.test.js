@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { allow, feedIds, HUB_DOWN, live, openDashboard, startHub, test, until } from './support/index.js';
 
 /** High enough that few steps go through the feed. */
-const TALL = { height: 2000 };
+const TALL = { path: '/?view=feed', height: 2000 };
 /** Number of notifications in a burst; the hub is killed halfway. */
 const BURST = 24;
 
@@ -14,7 +14,7 @@ const BURST = 24;
 
 test('the page says that it is live, that the hub is away and when it tries again, and that it is back', async () => {
   const hub = await startHub();
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   const connection = page.locator('hub-connection');
   assert.match(await connection.innerText(), /live/);
   assert.equal(await connection.getAttribute('role'), 'status');
@@ -88,7 +88,7 @@ test('with another log the page shows only that log, and says so', async () => {
 test('when retention drops a part of the log, the page names it and shows the rest', async () => {
   const hub = await startHub({ args: ['--set', 'snapshot.every_records=200', '--set', 'retention.max_bytes=600000'] });
   const [first] = (await publish(hub, 'first', 1)).slice(-1);
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   allow(page, HUB_DOWN, /ERR_FAILED/);
   await page.route('**/events?*', (route) => route.abort());
   await hub.kill();
@@ -184,8 +184,8 @@ test('every tab shows that the hub is away, and reconnects', async () => {
 
 test('two browsers have a stream each', async () => {
   const hub = await startHub();
-  await openDashboard(hub);
-  await openDashboard(hub);
+  await openDashboard(hub, { path: '/?view=feed' });
+  await openDashboard(hub, { path: '/?view=feed' });
   await until(async () => (await hub.streams()) === 2, { what: 'two streams are open' });
 });
 

@@ -22,7 +22,7 @@ function shell(line, path = '') {
 
 test('the first curl works as printed, and hides the introduction', async () => {
   const hub = await startHub();
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   const line = await command(page, 'Publish a notification');
   shell(line);
   await page.locator('hub-feed').getByText('backup done').first().waitFor();
@@ -68,7 +68,7 @@ test('a hub with notifications shows no introduction, not even while loading', a
       if (document.querySelector('hub-empty .introduction')) Object.assign(window, { taught: true });
     }).observe(document, { subtree: true, childList: true });
   });
-  const page = await openDashboard(hub, { context });
+  const page = await openDashboard(hub, { context, path: '/?view=feed' });
   await page.locator('hub-feed').getByText('hello').first().waitFor();
   // @ts-expect-error set above
   assert.equal(await page.evaluate(() => window.taught), undefined);

@@ -21,7 +21,11 @@ const drawn = (page) =>
   );
 
 /** @param {import('playwright-core').Page} page */
-const search = (page) => page.evaluate(() => location.search);
+const search = (page) => page.evaluate(() => {
+  const found = new URLSearchParams(location.search);
+  found.delete('view');
+  return found.size > 0 ? `?${found}` : '';
+});
 
 /** @param {import('playwright-core').Page} page @param {number[]} ids */
 const shows = (page, ids) =>
@@ -59,10 +63,9 @@ test('the address contains the filter: shared, back, forward', async () => {
     { msg: 'all tests pass', type: 'complete', from: 'worker', project: 'other' },
   ]);
   const [full, nearly, pass] = ids;
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await shows(page, [pass, nearly, full]);
   const filters = page.locator('hub-filters');
-  await filters.getByRole('button', { name: 'Filters' }).click();
 
   await filters.getByRole('button', { name: 'error' }).click();
   await shows(page, [full]);
@@ -91,7 +94,7 @@ test('the address contains the filter: shared, back, forward', async () => {
 test('typing a search is one step back, not one for each letter', async () => {
   const hub = await startHub();
   const { ids } = await hub.post([{ msg: 'apple' }, { msg: 'apricot' }]);
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await shows(page, [...ids].reverse());
   await page.keyboard.press('/');
   const before = await page.evaluate(() => history.length);
@@ -104,7 +107,7 @@ test('typing a search is one step back, not one for each letter', async () => {
 test('new rows appear at the top, and the rows being read do not move', async () => {
   const hub = await startHub();
   const { ids } = await hub.post(many(100));
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await row(page, ids[99] ?? 0).waitFor();
   const first = await hub.post('at the top', { from: 'a' });
   await row(page, first.id).waitFor();
@@ -129,7 +132,7 @@ test('new rows appear at the top, and the rows being read do not move', async ()
 test('scrolling down loads all older rows, to the beginning', async () => {
   const hub = await startHub();
   await hub.post(many(700));
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   const seen = new Set();
   const down = () =>
     page.evaluate(() => {
@@ -152,7 +155,7 @@ test('scrolling down loads all older rows, to the beginning', async () => {
 test('a search finds rows that are not loaded, and leaves no holes in the feed', async () => {
   const hub = await startHub();
   const { ids } = await hub.post(many(900, (i) => (i % 300 === 0 ? { msg: `needle ${i}`, from: 'sewer' } : {})));
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await row(page, ids[899] ?? 0).waitFor();
   await page.locator('hub-feed').getByRole('searchbox').fill('NEEDLE');
   await shows(page, [ids[600] ?? 0, ids[300] ?? 0, ids[0] ?? 0]);
@@ -174,7 +177,7 @@ test('mark all covers rows that are not loaded, and undo restores exactly what w
   await hub.call('POST', '/seen', { ids: marked, seen: true });
   const before = await unseen(hub);
   assert.equal(before.length, 600);
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await row(page, ids[899] ?? 0).waitFor();
   await page.getByRole('button', { name: 'Mark all read' }).click();
   await until(async () => (await unseen(hub)).length === 0, { what: 'all are seen' });
@@ -189,7 +192,7 @@ test('mark all covers rows that are not loaded, and undo restores exactly what w
 test('all is marked and undone by the hub, without a download of what is marked', async () => {
   const hub = await startHub();
   await hub.post(many(900));
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await page.locator('hub-feed hub-row').first().waitFor();
   /** @type {string[]} */
   const asked = [];
@@ -204,7 +207,7 @@ test('all is marked and undone by the hub, without a download of what is marked'
 test('opening the details marks as read, and a thread that was requested before does not undo it', async () => {
   const hub = await startHub();
   const { id } = await hub.post('hello', { from: 'a' });
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await row(page, id).waitFor();
   // The thread is read by the hub before the mark is set, and delivered after it.
   let deliver = () => {};
@@ -243,10 +246,10 @@ test('the answer of the person arrives as read, in the row of its question', asy
   const hub = await startHub();
   const { id } = await hub.post('Drop it?', { from: 'w', type: 'question' });
   await hub.post('between', { from: 'v' });
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await row(page, id).waitFor();
   await hub.call('PUT', `/notifications/${id}/seen`);
-  await hub.call('POST', `/questions/${id}/answer`, { answer: 'yes' }, {}, hub.socket);
+  await hub.call('POST', `/needs/${id}/answer`, { reply: 'yes' }, {}, hub.socket);
   const asked = page.locator('hub-feed hub-row').filter({ hasText: 'Drop it?' });
   await asked.getByText('answered: yes').waitFor();
   assert.equal(await page.locator('hub-feed hub-row').count(), 2);
@@ -255,7 +258,7 @@ test('the answer of the person arrives as read, in the row of its question', asy
 
 test('the prompt, the steps and the end of a turn are one row', async () => {
   const hub = await startHub();
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   const step = (/** @type {string} */ msg, type = 'progress') => hub.post(msg, { from: 'w', type });
   await step('prompt: merge it');
   await step('half of it');
@@ -271,7 +274,7 @@ test('the prompt, the steps and the end of a turn are one row', async () => {
 test('a sender that is not a session can be muted', async () => {
   const hub = await startHub();
   const { id } = await hub.post('too often', { from: 'cron', project: '/src/app' });
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await row(page, id).locator('.content').click();
   await page.getByRole('button', { name: 'Snooze until tomorrow, 8:00' }).click();
   await page.locator('hub-pane').getByText(/Muted: \d+ [hd] left/).waitFor();
@@ -293,7 +296,7 @@ test('repeats are one row with a count, and a notification between them starts a
   const hub = await startHub();
   const again = { msg: 'backup done', from: 'backup', type: 'message' };
   const { ids } = await hub.post([again, again, { ...again, from: 'other' }, again]);
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await shows(page, [ids[3], ids[2], ids[1], ids[0]].map(Number));
   assert.equal(await page.locator('hub-feed hub-row').count(), 3);
   assert.match(await row(page, ids[1] ?? 0).innerText(), /×2/);
@@ -308,7 +311,7 @@ test('a newer notification replaces the one with its key, and the details show t
   const build = { key: 'build', from: 'ci', to: 'primary' };
   await hub.post({ ...build, msg: 'building' });
   await hub.post('something else', { from: 'other' });
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await page.locator('hub-feed hub-row').nth(1).waitFor();
   const { id } = await hub.post({ ...build, msg: 'build failed' });
   await row(page, id).waitFor();
@@ -325,7 +328,7 @@ test('details show text, data, thread and delivery, and have an address', async 
   const hub = await startHub();
   const asked = await hub.post({ msg: 'line one\n  line two', title: 'A title', from: 'worker', to: 'primary', type: 'message', data: { exit: 1 } });
   const said = await hub.post({ msg: 'understood', from: 'primary', to: 'worker', type: 'message', reply_to: asked.id });
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await row(page, asked.id).locator('.content').click();
   const details = page.locator('hub-details');
   assert.equal(await search(page), `?id=${asked.id}`);
@@ -371,7 +374,7 @@ test('a link to an unknown notification says so', async () => {
 test('keyboard alone operates the feed', async () => {
   const hub = await startHub();
   const { ids } = await hub.post(many(50));
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await row(page, ids[49] ?? 0).waitFor();
   assert.equal(await page.locator('hub-row[tabindex="0"]').count(), 1);
   const focused = () => page.evaluate(() => Number(document.activeElement?.closest('hub-row')?.getAttribute('data-id')));
@@ -382,9 +385,9 @@ test('keyboard alone operates the feed', async () => {
   await page.keyboard.press('k');
   assert.equal(await focused(), ids[20]);
   assert.equal(await page.locator('hub-row:focus').getAttribute('aria-posinset'), '30');
-  await page.keyboard.press('e');
+  await page.keyboard.press('s');
   await until(async () => (await hub.get(`/notifications/${ids[20]}`)).seen, { what: 'e marks it' });
-  await page.keyboard.press('e');
+  await page.keyboard.press('s');
   await until(async () => !(await hub.get(`/notifications/${ids[20]}`)).seen, { what: 'e takes the mark back' });
   await page.keyboard.press('Enter');
   await page.locator('hub-details .text', { hasText: 'step 20' }).waitFor();
@@ -398,7 +401,7 @@ test('keyboard alone operates the feed', async () => {
   await page.getByRole('button', { name: '1 new' }).waitFor();
   assert.equal(await focused(), ids[19]);
   const before = await unseen(hub);
-  await page.keyboard.press('Shift+E');
+  await page.keyboard.press('Shift+S');
   await until(async () => (await unseen(hub)).length === 0, { what: 'all are marked' });
   // The page can undo it once it has the hub's answer.
   await page.getByText(/^Marked \d+ as read/).waitFor();
@@ -414,7 +417,7 @@ test('keyboard alone operates the feed', async () => {
 test('the focus stays on its row when the row is scrolled out of sight', async () => {
   const hub = await startHub();
   const { ids } = await hub.post(many(190));
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   await row(page, ids[189] ?? 0).waitFor();
   await page.keyboard.press('j');
   for (let i = 0; i < 3; i += 1) await page.keyboard.press('j');
@@ -448,7 +451,7 @@ test('the details send a reply and a withdrawal', async () => {
 test('scrolling through a hundred thousand draws few rows and costs little per frame', { timeout: 300_000 }, async () => {
   const hub = await startHub();
   for (let at = 0; at < 100; at += 1) await hub.post(many(1000, (i) => ({ msg: `${at}/${i}: ${'words and more words '.repeat(i % 9)}` })));
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   const size = await page.evaluate(async () => {
     const { store } = /** @type {any} */ (document.querySelector('hub-app'));
     for (let page = store.feed.nextPage(); !page.end; page = store.feed.nextPage()) {

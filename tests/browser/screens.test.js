@@ -8,6 +8,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { allow, axe, openDashboard, startHub, TARGET, test, until } from './support/index.js';
+import { LONG, permission } from './support/needs.js';
 import { agents, world, WORLD_ARGS } from './support/world.js';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -20,7 +21,7 @@ const SIZES = /** @type {const} */ ([[1440, 900], [1024, 768], [390, 844]]);
 const LOOKS = SIZES.flatMap(([width, height]) => /** @type {const} */ (['light', 'dark']).map((colorScheme) => ({ width, height, colorScheme })));
 const NIGHT = { from: '22:00', to: '07:00', zone: 'Europe/Berlin' };
 /** The keys of the views. */
-const VIEWS = { needs: 'n', sessions: 'g', feed: 'f', stats: 't' };
+const VIEWS = { queue: 'vq', agents: 'va', feed: 'vf', time: 'vt' };
 
 for (const look of LOOKS) {
   const name = `${look.width}-${look.colorScheme}`;
@@ -30,12 +31,10 @@ for (const look of LOOKS) {
     await world(hub);
     await hub.call('PUT', '/preferences', { quiet: NIGHT, mutes: [{ project: '/home/me/src/old', session: 'noisy' }], notify: ['needs_you'], sound: [] });
     const page = await openDashboard(hub, look);
-    await until(async () => (await page.locator('hub-question').count()) === 3, { what: 'the questions are shown' });
-    for (const [view, key] of Object.entries(VIEWS)) {
-      // A wide page shows the cards, the agents and the feed at once.
-      if (look.width > 1200 && view === 'feed') continue;
-      await page.keyboard.press(key);
-      if (view === 'stats') await page.locator('timeline-lane').first().waitFor();
+    await until(async () => (await page.locator('.queue-row').count()) >= 5, { what: 'the needs are listed' });
+    for (const [view, keys] of Object.entries(VIEWS)) {
+      await page.keyboard.type(keys);
+      if (view === 'time') await page.locator('timeline-lane').first().waitFor();
       await picture(page, `busy-${view}-${name}`);
     }
     await details(hub, page, name);
@@ -48,14 +47,44 @@ for (const look of LOOKS) {
     }
   });
 
+  test(`answers on their way fit, ${name}`, async () => {
+    const hub = await startHub();
+    await agents(hub, 1);
+    for (const from of ['login', 'a-name-that-is-long-enough']) await permission(hub, 'Bash', { command: 'npm run build' }, { from });
+    const page = await openDashboard(hub, look);
+    if (look.width < 900) await page.locator('.queue-row').first().click();
+    for (let n = 1; n <= 2; n += 1) {
+      await page.locator('hub-stage').getByRole('button', { name: /^Approve/ }).press('a');
+      await until(async () => (await page.locator('.sent li').count()) === n, { what: `${n} answers on their way` });
+    }
+    await picture(page, `sent-${name}`);
+  });
+
+  for (const [kind, { ask: add }] of Object.entries(LONG)) {
+    test(`a long ${kind} fits, ${name}`, async () => {
+      const hub = await startHub();
+      await add(hub);
+      const page = await openDashboard(hub, look);
+      if (look.width < 900) await page.locator('.queue-row').click();
+      await page.locator('hub-stage').getByRole('button', { name: 'Answer, login' }).or(page.locator('hub-stage').getByRole('button', { name: 'Approve, login' })).waitFor();
+      await picture(page, `long-${kind}-${name}`);
+      await page.locator('hub-stage .scroll').evaluate((it) => it.scrollTo(0, 100_000));
+      await picture(page, `long-${kind}-end-${name}`);
+    });
+  }
+
   for (const count of [1, 8, 60]) {
     test(`${count} agents fit, ${name}`, async () => {
       const hub = await startHub();
       await agents(hub, count);
       const page = await openDashboard(hub, look);
       await until(async () => (await page.locator('.board-row').count()) === count, { what: 'the agents are shown' });
-      if (look.width < 1000) await page.keyboard.press(VIEWS.sessions);
+      await picture(page, `queue-${count}-${name}`);
+      await page.keyboard.type(VIEWS.agents);
       await picture(page, `agents-${count}-${name}`);
+      await page.locator('.board-row').first().click();
+      await page.locator('hub-session textarea').waitFor();
+      await picture(page, `agent-of-${count}-${name}`);
     });
   }
 
@@ -85,9 +114,9 @@ for (const look of LOOKS) {
  */
 async function details(hub, page, name) {
   const { notifications } = await hub.get('/notifications?from=ci&types=error&limit=1');
-  await page.keyboard.press(VIEWS.feed);
+  await page.keyboard.type(VIEWS.feed);
   await page.evaluate((id) => {
-    history.pushState(null, '', `?types=error,progress&id=${id}`);
+    history.pushState(null, '', `?view=feed&types=error,progress&id=${id}`);
     dispatchEvent(new PopStateEvent('popstate'));
   }, notifications[0].id);
   await page.locator('hub-details').getByText('power_cut').first().waitFor();
@@ -97,7 +126,7 @@ async function details(hub, page, name) {
 
 /** Opens a session in the pane. @param {Page} page @param {string} name */
 async function card(page, name) {
-  await page.keyboard.press(VIEWS.sessions);
+  await page.keyboard.type(VIEWS.agents);
   // A click just after the rows moved may be meant for another row, so it does nothing.
   const opened = async () => {
     if (await page.locator('hub-session textarea').first().isVisible()) return true;

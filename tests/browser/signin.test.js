@@ -80,7 +80,7 @@ test('an unknown code is refused, and the page says what to do', async () => {
 
 test('a bad code does not end the session of the tab', async () => {
   const hub = await startHub();
-  const page = await openDashboard(hub);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
   allow(page, REFUSED);
   await page.evaluate(() => location.assign('#code=0123456789abcdef'));
   await until(() => page.evaluate(() => location.hash === ''), { what: 'the code is taken out of the address' });
@@ -141,7 +141,7 @@ test('a revoked browser is signed out at once, in every tab and for good', async
   const hub = await startHub();
   const page = await openDashboard(hub);
   const second = await openDashboard(hub, { context: page.context(), signIn: false });
-  const other = await openDashboard(hub);
+  const other = await openDashboard(hub, { path: '/?view=feed' });
   allow(page, REFUSED, /status of 422/);
   const { devices } = await hub.get('/login/devices');
   assert.equal(devices.length, 2);
@@ -198,7 +198,7 @@ for (const [name, refuse] of /** @type {[string, (response: http.ServerResponse)
 ])) {
   test(`an answer that ${name} ends no session: the page goes on when the hub is back`, async () => {
     const hub = await startHub();
-    const page = await openDashboard(hub);
+    const page = await openDashboard(hub, { path: '/?view=feed' });
     allow(page, HUB_DOWN, /Failed to load/);
     await hub.kill();
     let asked = 0;
@@ -293,7 +293,7 @@ test('no tab sends its session to another page of its origin', async () => {
     channel.onmessage = ({ data }) => heard.push(data);
     return { channel, heard };
   });
-  const page = await openDashboard(hub, { context });
+  const page = await openDashboard(hub, { context, path: '/?view=feed' });
   const token = await given;
   await heard.evaluate(({ channel }) => {
     for (const kind of ['login-wanted', 'signed-in', 'hello']) channel.postMessage({ kind });

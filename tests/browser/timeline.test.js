@@ -29,7 +29,7 @@ async function report(hub, from, reports) {
 /** Opens the timeline. @param {Hub} hub @param {import('./support/browser.js').Opening} [opening] */
 async function openTimeline(hub, opening) {
   const page = await openDashboard(hub, opening);
-  await page.keyboard.press('t');
+  await page.keyboard.type('vt');
   return page;
 }
 
@@ -74,7 +74,7 @@ test('a question turns the lane red at once, and its answer ends that', async ()
   await lane(page, 'w1').waitFor();
   const { id } = await hub.post({ project: PROJECT, from: 'w1', type: 'question', msg: 'Which db?', ts: ago(50) });
   await until(async () => Math.abs((await share(page, 'w1', 'needs_you')) - 50 / 480) < 0.01, { what: 'a red bar' });
-  await hub.call('POST', `/questions/${id}/answer`, { answer: 'sqlite' });
+  await hub.call('POST', `/needs/${id}/answer`, { reply: 'sqlite' });
   const now = async () => (await hub.get(`/timeline/moment?at=${new Date().toISOString()}`)).sessions[0].phase;
   await until(async () => (await now()) !== 'needs_you', { what: 'the answer is on the timeline' });
 });
@@ -144,7 +144,7 @@ test('with 100,000 records and 60 agents the lanes are drawn, replayed and drawn
     await hub.post(batch);
   }
   const page = await openDashboard(hub, { width: 1440 });
-  await page.keyboard.press('t');
+  await page.keyboard.type('vt');
   await until(async () => (await page.locator('timeline-lane').count()) === 60, { what: '60 lanes', deadline: 180_000 });
   for (const minutes of [400, 300, 200, 100]) await replay(page, minutes);
   await page.locator('.words').first().getByText(/step/).waitFor();
@@ -158,7 +158,7 @@ test('after an absence the page sums up: decisions, then results, then the rest 
   await report(hub, 'w1', [[90, 'progress', 'known before']]);
   const context = await newContext({ viewport: { width: 1280, height: 900 } });
   await context.clock.install();
-  const first = await openDashboard(hub, { context });
+  const first = await openDashboard(hub, { context, path: '/?view=feed' });
   await first.locator('hub-row').filter({ hasText: 'known before' }).waitFor();
   assert.equal(await first.getByRole('button', { name: /While you were away/ }).count(), 0, 'nothing is new');
   await first.close();

@@ -14,7 +14,7 @@ const SMALL = CORPUS.map((text) => cut(text, 250));
 test('notifications are shown verbatim, in the feed and in its details', async () => {
   const hub = await startHub();
   const { ids } = await hub.post(CORPUS.map((text, n) => ({ msg: text, title: text.slice(0, 512), key: `${n}${cut(text, 250)}`, from: `f${n}`, type: 'message', data: { [text]: text, list: [text, { [text]: [text] }], completed: text, total: text } })));
-  const { page, elsewhere } = await open(hub, '/');
+  const { page, elsewhere } = await open(hub, '/?view=feed');
   for (const [n, id] of ids.entries()) {
     await page.locator(`hub-feed hub-row[data-id="${id}"] a.content`).first().click();
     const details = page.locator('hub-details');
@@ -39,7 +39,7 @@ test('the fields of a session are shown verbatim', async () => {
   }
   assert.ok(taken > CORPUS.length, `${taken} sessions are taken`);
   const { page, elsewhere } = await open(hub, '/');
-  await page.keyboard.press('g');
+  await page.keyboard.type('va');
   await sound(page, 'the sessions');
   // Each session is opened in the pane, which shows one at a time.
   const opened = await page.evaluate(async () => {
@@ -53,7 +53,7 @@ test('the fields of a session are shown verbatim', async () => {
   });
   assert.ok(opened >= taken, `${opened} sessions are opened`);
   await sound(page, 'the last session');
-  await page.keyboard.press('n');
+  await page.keyboard.type('vq');
   await sound(page, 'what needs the person');
   assert.deepEqual(elsewhere, []);
 });
@@ -68,13 +68,17 @@ test('questions and answers are shown verbatim', async () => {
   }
   await until(async () => (await hub.get('/questions')).questions.length === 2 * SMALL.length + WORST.length, { what: 'all is asked' });
   const { page, elsewhere } = await open(hub, '/');
-  const questions = page.locator('hub-needs-you hub-question');
-  await until(async () => (await questions.count()) === 2 * SMALL.length + WORST.length, { what: 'all is shown' });
+  const rows = page.locator('hub-queue-list .queue-row');
+  await until(async () => (await rows.count()) === 2 * SMALL.length + WORST.length, { what: 'all is listed' });
+  await sound(page, 'the list');
+  // Each need is on the stage once, and its card stays in the page.
+  for (let n = await rows.count(); n > 0; n -= 1) await page.keyboard.press('j');
+  await until(async () => (await page.locator('hub-stage hub-question').count()) === 2 * SMALL.length + WORST.length, { what: 'all was shown' });
   await sound(page, 'the questions');
   for (const [n, { id }] of (await hub.get('/questions')).questions.slice(0, SMALL.length).entries()) {
-    await hub.call('POST', `/questions/${id}/answer`, { answer: CORPUS[n] });
+    await hub.call('POST', `/needs/${id}/answer`, { reply: CORPUS[n] });
   }
-  await until(async () => (await questions.count()) === SMALL.length + WORST.length, { what: 'what is answered goes' });
+  await until(async () => (await rows.count()) === SMALL.length + WORST.length, { what: 'what is answered goes' });
   await sound(page, 'what was answered elsewhere');
   assert.deepEqual(elsewhere, []);
 });
@@ -122,7 +126,7 @@ test('dialogs and the timeline show the same texts as text', async () => {
   }
   // A key that is pressed while the dialog closes does nothing.
   const lanes = async () => {
-    await page.keyboard.press('t');
+    await page.keyboard.type('vt');
     return (await page.locator('timeline-lane').count()) > 0;
   };
   await until(lanes, { what: 'the timeline is shown', every: 100 });
@@ -161,8 +165,8 @@ test('a text of the maximum length keeps the layout of the page', async () => {
     const { page, elsewhere } = await open(hub, `/?id=${id}`, width);
     await page.locator('hub-details').getByText(`#${id}`).first().waitFor({ state: 'attached' });
     await sound(page, `${width} px`);
-    for (const key of ['n', 'g', 'f', 't']) {
-      await page.keyboard.press(key);
+    for (const key of ['q', 'a', 'f', 't']) {
+      await page.keyboard.type(`v${key}`);
       const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.ok(over <= 0, `view ${key} at ${width} px is ${over} px too wide`);
     }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { attentionItems, cards, counts, emptyText, settlementText, wordsOf } from '../../web/core/attention.js';
+import { attentionItems, counts, emptyText, settlementText, wordsOf } from '../../web/core/attention.js';
+import { queueOf, successor } from '../../web/core/queue.js';
 
 /** @typedef {import('../../web/core/types.js').Session} Session */
 /** @typedef {import('../../web/core/types.js').Need} Need */
@@ -37,11 +38,11 @@ function known({ sessions = [], ended = [], needs = [], questions = [], notifica
 }
 const keys = (/** @type {Parameters<typeof known>[0]} */ all) => attentionItems(known(all)).map(({ kind, name }) => `${name} ${kind}`);
 
-test('the longest wait is first', () => {
+test('the order is the hub’s, and a question that it does not rank yet comes last', () => {
   const sessions = [session({ id: 'bad' }), session({ id: 'w1', name: 'login' })];
-  const needs = [need({ id: 's3', kind: 'error', session: 'bad', since: at(3) }), need({ id: 's1', kind: 'silent', session: 'still' }), need({ id: '9', kind: 'question', notification: 9 })];
-  const questions = [question({ id: 9, ts: at(4) }), question({ id: 8, ts: at(2), type: 'approval', from: 'nobody' })];
-  assert.deepEqual(keys({ sessions, needs, questions }), ['still silent', 'nobody approval', 'bad error', 'login question']);
+  const needs = [need({ id: '9', kind: 'question', notification: 9 }), need({ id: 's3', kind: 'error', session: 'bad', since: at(3) }), need({ id: 's1', kind: 'silent', session: 'still' })];
+  const questions = [question({ id: 8, ts: at(2), type: 'approval', from: 'nobody' }), question({ id: 9, ts: at(4) })];
+  assert.deepEqual(keys({ sessions, needs, questions }), ['login question', 'bad error', 'still silent', 'nobody approval']);
 });
 
 test('a settled question needs no answer; a claimed one still does', () => {
@@ -62,13 +63,22 @@ test('what the hub does not count is shown', () => {
   assert.deepEqual([items.length, items.filter(counts).map(({ kind }) => kind).sort()], [6, ['died', 'error', 'turn', 'urgent']]);
 });
 
-test('a card stays until the agent has the answer', () => {
+test('an answer is on its way until the agent has it, and its need is in the queue no more', () => {
   const deliveries = /** @type {const} */ ([undefined, 'stored', 'delivered', 'taken', 'terminal']);
-  const questions = deliveries.map((delivery, id) => question({ id, state: 'answered', delivery, from: String(delivery) }));
-  const names = (/** @type {number} */ kept) => cards(known({ questions }), (id) => id === kept).map(({ name }) => name);
-  assert.deepEqual(names(-1), ['stored', 'delivered']);
-  assert.deepEqual(names(3), ['stored', 'delivered', 'taken'], 'its result is shown for a moment');
-  assert.deepEqual(keys({ questions }), [], 'an answered question needs nobody');
+  const questions = [...deliveries.map((delivery, id) => question({ id, state: 'answered', delivery, from: String(delivery) })), question({ id: 9, from: 'held' }), question({ id: 10, from: 'open' })];
+  const needs = [need({ id: 's1', session: 'ended' }), need({ id: 's2', kind: 'limit', session: 'limited', counts: false })];
+  const queue = (/** @type {number} */ recent) => queueOf(known({ questions, needs }), { isAnswered: (id) => id === 9, isRecent: (id) => id === recent, isEnding: (key) => key === 's1' });
+  const names = (/** @type {import('../../web/core/attention.js').AttentionItem[]} */ items) => items.map(({ name }) => name);
+  assert.deepEqual(names(queue(-1).sent), ['stored', 'delivered', 'held']);
+  assert.deepEqual(names(queue(3).sent), ['stored', 'delivered', 'taken', 'held'], 'its result is shown for a moment');
+  assert.deepEqual([names(queue(-1).open), names(queue(-1).later)], [['open'], ['limited']]);
+});
+
+test('the next need is selected instead of one that is gone, else the previous one', () => {
+  assert.equal(successor('b', ['a', 'b', 'c', 'd'], ['a', 'd']), 'd');
+  assert.equal(successor('c', ['a', 'b', 'c'], ['a', 'b']), 'b');
+  assert.equal(successor('x', ['a'], ['a', 'b']), 'a', 'an unknown one');
+  assert.equal(successor('a', ['a'], []), '');
 });
 
 test('the calm sentence is said only while no live session waits for the person', () => {

@@ -1,4 +1,4 @@
-/** The cards: the hub's needs, and the questions with their state. */
+/** The hub's needs, and the questions with their state. */
 
 import { isEnded, sessionFinder } from './sessions.js';
 import { showDirection } from './tool.js';
@@ -14,7 +14,7 @@ import { showDirection } from './tool.js';
  * @property {(id: number) => Notification|null|undefined} notification undefined until it is loaded, null if the hub no longer has it
  *
  * @typedef {object} AttentionItem
- * @property {string} key that stays the same while the item exists
+ * @property {string} key the need's id
  * @property {'approval'|Need['kind']} kind
  * @property {string} ts when it began
  * @property {string} project
@@ -27,7 +27,7 @@ import { showDirection } from './tool.js';
  */
 
 /**
- * All items that need the person, oldest first.
+ * All items that need the person, in the hub's order.
  *
  * @param {Data} data
  * @returns {AttentionItem[]}
@@ -41,7 +41,7 @@ export function attentionItems(data) {
   /** @type {AttentionItem[]} */
   const items = open.map((question) => ({ ...questionItem(question, find(question.project, question.from) ?? findEnded(question)), need: needs.get(String(question.id)) }));
   items.push(...data.needs.filter(({ closable }) => closable).map((need) => needItem(need, data)));
-  return items.sort(byAge);
+  return items.sort(byRank(data.needs));
 }
 
 /** Whether an item counts in the numbers of the page. @param {Pick<AttentionItem, 'need'>} item */
@@ -49,25 +49,22 @@ export function counts({ need }) {
   return need?.counts !== false;
 }
 
-/** @param {AttentionItem} a @param {AttentionItem} b */
-function byAge(a, b) {
-  return Date.parse(a.ts) - Date.parse(b.ts) || (a.key < b.key ? -1 : 1);
+/** The order of the hub; a question that it does not rank yet comes last. @param {Need[]} needs */
+function byRank(needs) {
+  const ranks = new Map(needs.map(({ id }, rank) => [id, rank]));
+  const rank = (/** @type {AttentionItem} */ { key }) => ranks.get(key) ?? needs.length;
+  return (/** @type {AttentionItem} */ a, /** @type {AttentionItem} */ b) => rank(a) - rank(b) || Date.parse(a.ts) - Date.parse(b.ts) || (a.key < b.key ? -1 : 1);
 }
 
 /**
- * The cards, oldest first: the items that need the person, and answered questions whose answer the agent does not have
- * yet.
+ * The item of a question that is settled.
  *
+ * @param {Question} question
  * @param {Data} data
- * @param {(id: number) => boolean} isKept whether the card of a settled question stays, although it is settled
- * @returns {AttentionItem[]}
  */
-export function cards(data, isKept) {
-  const settling = [...data.questions.values()].filter((question) => !isOpenQuestion(question) && (isOnItsWay(question) || isKept(question.id)));
-  if (settling.length === 0) return attentionItems(data);
+export function settledItem(question, data) {
   const find = sessionFinder(data.sessions.values());
-  const items = settling.map((question) => questionItem(question, find(question.project, question.from) ?? data.endedSessions.get(`${question.project}/${question.from}`)));
-  return [...attentionItems(data), ...items].sort(byAge);
+  return questionItem(question, find(question.project, question.from) ?? data.endedSessions.get(`${question.project}/${question.from}`));
 }
 
 /**
@@ -94,7 +91,7 @@ export function isOnItsWay({ state, delivery }) {
 }
 
 /**
- * The sentence for an empty list of cards. Agents may still wait for the person: muted ones, or ones whose turn has
+ * The sentence for an empty queue. Agents may still wait for the person: muted ones, or ones whose turn has
  * ended.
  *
  * @param {Iterable<Session>} sessions
@@ -131,7 +128,7 @@ export function isOpenQuestion(question) {
  */
 function questionItem(question, session) {
   const { id, type, ts, project } = question;
-  return { key: `question ${id}`, kind: type, ts, project, name: showDirection(session?.name ?? question.from), text: question.text, session, question };
+  return { key: String(id), kind: type, ts, project, name: showDirection(session?.name ?? question.from), text: question.text, session, question };
 }
 
 /**
@@ -145,7 +142,7 @@ function needItem(need, data) {
   const notification = (need.notification !== undefined && data.notification(need.notification)) || undefined;
   const said = Object(notification?.data).said ?? notification?.msg;
   const text = need.complete || said === undefined ? brief : [notification?.title, said].filter(Boolean).join('\n');
-  return { key: `need ${id}`, kind, ts: since, project, name: showDirection(name), text, session: data.sessions.get(key) ?? data.endedSessions.get(key), need, notification };
+  return { key: id, kind, ts: since, project, name: showDirection(name), text, session: data.sessions.get(key) ?? data.endedSessions.get(key), need, notification };
 }
 
 /**

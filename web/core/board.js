@@ -97,6 +97,17 @@ export function checkout({ project, cwd, branch }) {
 }
 
 /**
+ * A line about a need: what it wants, and where its session is.
+ *
+ * @param {Session} [session]
+ * @param {string} [title] of the need
+ */
+export function aboutOf(session, title) {
+  const branch = session && checkout(session);
+  return [title, branch && `branch ${branch}`, session?.agent].filter(Boolean).join(' · ');
+}
+
+/**
  * @param {Session} session
  * @param {Phase} phase
  * @param {string[]} words in lower case; each must occur

@@ -13,9 +13,10 @@ import { onCtrlEnter } from './parts.js';
  * @typedef {Pick<Schemas['Answer'], 'choices'|'verdict'|'reason'|'form'|'reply'>} Answer
  *
  * @typedef {object} Controls
- * @property {HTMLElement} element
+ * @property {HTMLElement} [content] what is read and filled in
+ * @property {HTMLElement} bar the controls that send the answer, which stay in view
  * @property {() => string} draft the text that the person has typed
- * @property {Partial<Record<'approve'|'deny'|'send', () => void>>} keys
+ * @property {Partial<Record<string, () => void>>} keys by the id of the key's action
  * @property {(n: number) => void} [choose] chooses the option with this number, from 1
  *
  * @typedef {(answer: Answer, label: string) => void} Send `label` says the answer in the words of the page
@@ -59,20 +60,18 @@ function decision({ allow, always, edits }, isPlan, name, send) {
     send({ verdict: 'deny', ...(why && { reason: why }) }, why ? `${no}: ${why}` : no);
   };
   onEnter(reason, deny);
-  const button = (/** @type {string} */ text, /** @type {() => void} */ act, props = {}) => h('button', { 'aria-label': `${text}, ${name}`, onclick: act, ...props }, text);
-  const element = h(
+  const button = (/** @type {string} */ key, /** @type {string} */ text, /** @type {(() => void)|undefined} */ act, props = {}) => h('button', { 'aria-label': `${text}, ${name}`, title: `${text} (${key})`, 'data-key': key, onclick: act, ...props }, text);
+  const approveMore = more ? () => send({ verdict: more[1] }, more[0]) : undefined;
+  const bar = h(
     'div',
     { class: 'decision' },
-    h(
-      'div',
-      { class: 'row' },
-      approve && button('Approve', approve, { class: 'primary', 'aria-keyshortcuts': 'a', title: 'Approve (a)' }),
-      approve && more && button(more[0], () => send({ verdict: more[1] }, more[0])),
-      !allow && h('span', { class: 'muted' }, 'The hub does not have all of this request: approve it in the terminal of its agent.'),
-    ),
-    h('div', { class: 'free-text' }, reason, button(no, deny, { 'aria-keyshortcuts': 'd', title: `${no} (d)` })),
+    approve && button('a', 'Approve', approve, { class: 'primary', 'aria-keyshortcuts': 'a' }),
+    approve && more && button('A', more[0], approveMore, { 'aria-keyshortcuts': 'Shift+A' }),
+    !allow && h('span', { class: 'muted' }, 'The hub does not have all of this request: approve it in the terminal of its agent.'),
+    h('div', { class: 'free-text' }, button('d', no, deny, { 'aria-keyshortcuts': 'd' }), reason),
   );
-  return { element, draft: () => reason.value, keys: { ...(approve && { approve }), deny: () => reason.focus() } };
+  const focus = () => reason.focus();
+  return { bar, draft: () => reason.value, keys: { ...(approve && { approve, always: approveMore }), deny: focus, reply: focus } };
 }
 
 /**
@@ -87,14 +86,10 @@ function freeText(options, name, send) {
   const field = h('textarea', { rows: 1, 'aria-label': `${label}, ${name}`, placeholder: `${label} …`, 'aria-keyshortcuts': 'Control+Enter' });
   const submit = () => (field.value.trim() ? send({ reply: field.value.trim() }, field.value.trim()) : field.focus());
   onCtrlEnter(field, submit);
-  const choose = (/** @type {string|undefined} */ label) => label !== undefined && send({ choices: [{ labels: [label] }] }, label);
-  const element = h(
-    'div',
-    { class: 'answer' },
-    offers && optionButtons(options, name, choose),
-    h('div', { class: 'free-text' }, field, h('button', { class: offers ? '' : 'primary', 'aria-label': `Answer, ${name}`, title: 'Answer (Ctrl+Enter)', onclick: submit }, 'Answer')),
-  );
-  return { element, draft: () => field.value, keys: { send: submit }, choose: (n) => choose(options[n - 1]?.label) };
+  const choose = (/** @type {string|undefined} */ option) => option !== undefined && send({ choices: [{ labels: [option] }] }, option);
+  const content = offers ? optionButtons(options, name, choose) : undefined;
+  const bar = h('div', { class: 'free-text' }, field, h('button', { class: offers ? '' : 'primary', 'aria-label': `Answer, ${name}`, title: 'Answer (Ctrl+Enter)', onclick: submit }, 'Answer'));
+  return { content, bar, draft: () => field.value, keys: { enter: submit, reply: () => field.focus() }, choose: (n) => choose(options[n - 1]?.label) };
 }
 
 /**
@@ -132,9 +127,10 @@ function asks(all, name, send) {
     const choices = groups.map(({ choice }) => choice());
     send({ choices: choices.map(({ labels, text }) => ({ labels, ...(text && { text }) })) }, choices.map(({ words }) => words).join(' · '));
   };
-  const element = h('div', { class: 'asks' }, ...groups.map((group) => group.element), h('button', { class: isSimple ? '' : 'primary', 'aria-label': `Answer, ${name}`, onclick: submit }, 'Answer'));
+  const content = h('div', { class: 'asks' }, ...groups.map((group) => group.element));
+  const bar = h('div', { class: 'row' }, h('button', { class: isSimple ? '' : 'primary', 'aria-label': `Answer, ${name}`, title: 'Answer (Enter)', onclick: submit }, 'Answer'));
   const current = () => groups.find((group) => group.element.contains(document.activeElement)) ?? groups.find(isEmpty) ?? groups.at(-1);
-  return { element, draft: () => groups.map(({ choice }) => choice().text).join('\n').trim(), keys: { send: submit }, choose: (n) => current()?.choose(n) };
+  return { content, bar, draft: () => groups.map(({ choice }) => choice().text).join('\n').trim(), keys: { enter: submit, reply: () => current()?.reply() }, choose: (n) => current()?.choose(n) };
 }
 
 /**
@@ -158,6 +154,7 @@ function askGroup({ question, header, many, options }, name, answer, submit) {
   return {
     element,
     focus: () => (inputs[0]?.isConnected ? inputs[0] : other).focus(),
+    reply: () => other.focus(),
     choice: () => chosen(options.filter((_, at) => inputs[at].checked).map(({ label }) => label), other.value.trim()),
     choose: (/** @type {number} */ n) => (answer ? options[n - 1] && answer(options[n - 1].label) : inputs[n - 1]?.click()),
   };
@@ -179,18 +176,16 @@ function chosen(labels, text) {
 function form(fields, name, send) {
   const rows = fields.map((field) => ({ field, ...fieldInput(field, name) }));
   const submit = () => {
-    if (!element.reportValidity()) return;
-    const content = Object.fromEntries(rows.map(({ field, value }) => [field.name, value()]).filter(([, value]) => value !== undefined));
-    send({ form: content }, Object.entries(content).map(([key, value]) => `${key}: ${value}`).join(', ') || 'Accept');
+    if (!content.reportValidity()) return;
+    const values = Object.fromEntries(rows.map(({ field, value }) => [field.name, value()]).filter(([, value]) => value !== undefined));
+    send({ form: values }, Object.entries(values).map(([key, value]) => `${key}: ${value}`).join(', ') || 'Accept');
   };
   const decline = () => send({ verdict: 'deny' }, 'Decline');
-  const element = h(
-    'form',
-    { class: 'form', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); submit(); } },
-    ...rows.map(({ row }) => row),
-    h('div', { class: 'row' }, h('button', { class: 'primary', type: 'submit', 'aria-label': `Answer, ${name}` }, 'Answer'), h('button', { type: 'button', 'aria-label': `Decline, ${name}`, onclick: decline }, 'Decline')),
-  );
-  return { element, draft: () => rows.map(({ typed }) => typed()).filter(Boolean).join('\n'), keys: { send: submit, deny: decline } };
+  const id = `form-${(lastId += 1)}`;
+  const content = h('form', { class: 'form', id, onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); submit(); } }, ...rows.map(({ row }) => row));
+  const bar = h('div', { class: 'row' }, h('button', { class: 'primary', type: 'submit', form: id, 'aria-label': `Answer, ${name}` }, 'Answer'), h('button', { type: 'button', 'aria-label': `Decline, ${name}`, onclick: decline }, 'Decline'));
+  const first = () => /** @type {HTMLElement|null} */ (content.querySelector('input, select'))?.focus();
+  return { content, bar, draft: () => rows.map(({ typed }) => typed()).filter(Boolean).join('\n'), keys: { enter: submit, deny: decline, reply: first } };
 }
 
 /**

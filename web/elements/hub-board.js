@@ -13,6 +13,8 @@ import { board, density } from '../core/board.js';
 
 /** For this time after the rows were put into a new order, a click was probably meant for another row, in ms. */
 const MISCLICK_WINDOW = 350;
+/** The narrowest and the widest column with names, in characters. */
+const [MIN_NAME, MAX_NAME] = [10, 40];
 /** A pointer that rested for this time is not about to click, in ms. */
 const POINTER_REST = 3000;
 
@@ -106,6 +108,7 @@ export class HubBoard extends StoreElement {
   #draw() {
     const rows = this.#lines.filter((line) => 'row' in line).length;
     this.dataset.density = density(rows);
+    this.style.setProperty('--name', `${nameWidth(this.#lines)}ch`);
     const focused = this.#list.contains(document.activeElement) ? this.#active : '';
     updateList(this.#list, this.#lines, lineKey, (line) => this.#create(line), (element, line) => this.#update(element, line));
     if (focused && document.activeElement !== this.#row(focused)) this.#row(focused)?.focus({ preventScroll: true });
@@ -195,6 +198,12 @@ export class HubBoard extends StoreElement {
     event.preventDefault();
     rows[Math.max(0, Math.min(to, rows.length - 1))].focus();
   }
+}
+
+/** The width of the column with the names, in characters: the longest is shown whole. @param {Line[]} lines */
+function nameWidth(lines) {
+  const widths = lines.map((line) => ('row' in line ? line.row.session.name.length + (line.row.depth > 0 || line.row.parent ? 4 : 1) : 0));
+  return Math.min(Math.max(MIN_NAME, ...widths), MAX_NAME);
 }
 
 /** @param {Line} line */

@@ -11,9 +11,18 @@ import { Problem } from '../hub/problem.js';
 export class HubCompose extends StoreElement {
   /** @type {Session|null} */
   session = null;
-  #field = h('textarea', { rows: 2, 'aria-keyshortcuts': 'Control+Enter' });
+  #field = h('textarea', { rows: 2, 'aria-keyshortcuts': 'r Control+Enter' });
   #status = h('p', { class: 'status', role: 'status' });
   #error = errorLine();
+
+  /** The text that the person has typed and not sent. */
+  get draft() {
+    return this.ariaBusy === 'true' ? '' : this.#field.value;
+  }
+
+  focusField() {
+    this.#field.focus();
+  }
 
   connectedCallback() {
     if (this.firstChild || !this.session) return;

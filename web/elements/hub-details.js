@@ -38,7 +38,7 @@ export class HubDetails extends StoreElement {
   #number = h('span', { class: 'number muted' });
   #time = h('span', {});
   #text = h('div', { class: 'text' });
-  /** The same card as under Needs you, with the same controls. */
+  /** The same card as on the stage, with the same controls. */
   #need = h('div', { class: 'need' });
   #options = h('div', {});
   #actions = h('div', { class: 'actions' });
@@ -144,6 +144,20 @@ export class HubDetails extends StoreElement {
     card.show(item, projectName(project));
   }
 
+  /**
+   * Performs the action of a key on the card that has the focus.
+   *
+   * @param {HTMLElement} target
+   * @param {string} action
+   * @param {string} key
+   * @returns {boolean} whether there was something to do
+   */
+  act(target, action, key) {
+    const card = /** @type {HubQuestion|HubNeed|null} */ (target.closest('hub-question, hub-need'));
+    const isPressed = action === 'enter' && target.matches('button, a, summary');
+    return card !== null && !isPressed && card.act(action, key);
+  }
+
   /** Opens the field for a reply. */
   openReply() {
     const notification = this.#notification;
@@ -191,7 +205,7 @@ export class HubDetails extends StoreElement {
     const link = h('button', { class: 'ghost', onclick: () => this.#copyLink(link, notification) }, 'Copy link');
     return present(
       this.#canReply(notification) && h('button', { 'aria-keyshortcuts': 'r', title: 'Reply (r)', onclick: () => this.openReply() }, 'Reply'),
-      h('button', { class: 'ghost', 'aria-keyshortcuts': 'e', title: 'e', onclick: () => setMarks(store, [notification.id], !notification.seen) }, notification.seen ? 'Mark unread' : 'Mark read'),
+      h('button', { class: 'ghost', 'aria-keyshortcuts': 's', title: 's', onclick: () => setMarks(store, [notification.id], !notification.seen) }, notification.seen ? 'Mark unread' : 'Mark read'),
       pending && !isOpenQuestion(store.questions.get(notification.id)) && withdraw,
       link,
     );

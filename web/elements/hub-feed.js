@@ -40,7 +40,7 @@ export class HubFeed extends StoreElement {
   #partial = false;
   #filters = /** @type {HubFilters} */ (h('hub-filters', { onfilter: (/** @type {CustomEvent<Change>} */ event) => this.#changeFilter(event.detail) }));
   #newRows = h('button', { class: 'new-rows', hidden: true, onclick: () => this.#list.toTop() });
-  #markAllButton = h('button', { class: 'ghost mark-all', 'aria-keyshortcuts': 'Shift+E', onclick: () => this.#markAll() }, 'Mark all read');
+  #markAllButton = h('button', { class: 'ghost mark-all', 'aria-keyshortcuts': 'Shift+S', onclick: () => this.#markAll() }, 'Mark all read');
   #host = h('div', { class: 'rows', role: 'feed', 'aria-label': 'Notifications' });
   #footer = h('p', { class: 'footer', role: 'status' });
   #scroller = h('div', { class: 'scroller' }, this.#host, this.#footer);
@@ -242,7 +242,7 @@ export class HubFeed extends StoreElement {
     else if (action === 'up' || action === 'down') {
       if (arrow && !this.#list.focused) return false;
       this.#step(action === 'down' ? 1 : -1);
-    } else if (action === 'open' && row && target.matches('hub-row')) this.#openRow(row);
+    } else if (action === 'enter' && row && target.matches('hub-row')) this.#openRow(row);
     else if (action === 'seen' && row && this.contains(target)) this.#toggleSeen(row.items);
     else return false;
     return true;

@@ -32,7 +32,7 @@ export class HubGo extends StoreElement {
     this.#shown = now;
     this.hidden = !url && !canGo;
     this.replaceChildren(
-      canGo ? h('button', { class: 'small', title: 'Selects its tmux pane', onclick: () => this.#go(session) }, 'Go to its pane', h('span', { class: 'visually-hidden' }, `, ${name}`)) : '',
+      canGo ? h('button', { 'data-key': 'g', 'aria-keyshortcuts': 'g', title: 'Selects its tmux pane (g)', onclick: () => this.#go(session) }, 'Go to its pane', h('span', { class: 'visually-hidden' }, `, ${name}`)) : '',
       url ? h('a', { href: url }, 'Open in editor', h('span', { class: 'visually-hidden' }, `, ${name}`)) : '',
       this.#attach,
     );
@@ -51,6 +51,20 @@ export class HubGo extends StoreElement {
       });
     });
   }
+}
+
+/**
+ * Selects the pane of the session that a part of the page shows.
+ *
+ * @param {Element} part
+ * @returns {boolean} whether the key had a meaning there
+ */
+export function goFrom(part) {
+  const go = /** @type {HubGo|null} */ (part.querySelector('hub-go'));
+  const button = go?.querySelector('button');
+  if (button) button.click();
+  else go?.store.toast('The tmux pane of this session is not known.');
+  return go !== null;
 }
 
 customElements.define('hub-go', HubGo);

@@ -26,8 +26,8 @@ export class HubHelp extends StoreElement {
         'p',
         {},
         'The hub stores the notifications of the coding agents, scripts and cron jobs on this machine and delivers each to its receiver. ' +
-          'A waiting agent is woken. A question that only you can answer stays under ',
-        h('b', {}, 'Needs you'),
+          'A waiting agent is woken. A question that only you can answer stays in the ',
+        h('b', {}, 'Queue'),
         ' until it is answered, here or in a terminal.',
       ),
       h('div', { class: 'keys' }, ...scopes.map((scope) => keyList(scope))),

@@ -3,16 +3,20 @@
 import './hub-compose.js';
 import './hub-location.js';
 import { h } from './dom.js';
-import { setProperty, setScrollable, setText, stateBadge } from './parts.js';
+import { goFrom } from './hub-go.js';
+import { setProperty, setText, stateBadge } from './parts.js';
 import { contextOf } from './hub-question.js';
 import { showMarkdown } from './rich-text.js';
 import { StoreElement } from './store-element.js';
 import { setTime, timeElement } from './time.js';
+import { aboutOf } from '../core/board.js';
 import { locationCommands, lookCommand } from '../core/commands.js';
 import { showDirection } from '../core/tool.js';
+import { endNeed } from '../hub/queue.js';
 
 /** @import { AttentionItem } from '../core/attention.js' */
 /** @import { Session } from '../core/types.js' */
+/** @import { HubCompose } from './hub-compose.js' */
 /** @import { HubLocation } from './hub-location.js' */
 
 /** How each kind is shown: the state that gives the colour, and the word. @type {Record<string, {state: string, text: string}>} */
@@ -24,26 +28,31 @@ const KINDS = {
   silent: { state: 'silent', text: 'silent' },
   urgent: { state: 'error', text: 'urgent' },
 };
-/** For how long a need is put off, in ms. */
-const SNOOZE = 3_600_000;
 
 export class HubNeed extends StoreElement {
   /** @type {AttentionItem|null} */
   #item = null;
   #head = h('header');
   #project = h('span', { class: 'project' });
+  #about = h('p', { class: 'about muted' });
   #text = h('div', { class: 'text' });
   #time = timeElement('', () => this.store.now());
   #until = timeElement('', () => this.store.now(), 'left');
   #wait = h('p', { class: 'muted', hidden: true }, 'It may go on: ', this.#until);
-  #doneButton = h('button', { class: 'small', title: 'Ends it until the session reports something else', onclick: () => this.close('done') }, 'Done');
-  #snoozeButton = h('button', { class: 'ghost small', title: 'Shows it again in an hour, unless the session goes on', onclick: () => this.close('snooze') }, 'Snooze 1 h');
-  #compose = h('div', { class: 'more', hidden: true });
+  #doneButton = h('button', { 'data-key': 'e', 'aria-keyshortcuts': 'e', title: 'Ends it until the session reports something else (e)', onclick: () => this.#close('done') }, 'Done');
+  #snoozeButton = h('button', { 'data-key': 'm', 'aria-keyshortcuts': 'm', title: 'Shows it again in an hour, unless the session goes on (m)', onclick: () => this.#close('snooze') }, 'Snooze 1 h');
+  /** @type {HubCompose|null} */
+  #compose = null;
   #location = h('div', { class: 'more', hidden: true });
 
-  /** Never a draft: the card of the session keeps its own. */
+  /** The reply that the person has typed and not sent. */
   get draft() {
-    return '';
+    return this.#compose?.draft ?? '';
+  }
+
+  /** Only a question is settled by an answer, which may come from elsewhere. */
+  get settledHere() {
+    return Promise.resolve(true);
   }
 
   /**
@@ -60,7 +69,7 @@ export class HubNeed extends StoreElement {
     if (until !== undefined) setTime(this.#until, until);
     setProperty(this.#snoozeButton, 'hidden', item.kind === 'urgent');
     const text = capitalize(item.text);
-    setScrollable(this.#text, text);
+    setText(this.#about, aboutOf(item.session, item.need?.title));
     showMarkdown(this.#text, text, { store: this.store, context: contextOf(this.store, item.session) });
   }
 
@@ -77,21 +86,16 @@ export class HubNeed extends StoreElement {
       this.#project,
       this.#time,
     );
-    this.replaceChildren(
-      this.#head,
-      this.#text,
-      this.#wait,
-      h(
-        'footer',
-        {},
-        this.#doneButton,
-        this.#snoozeButton,
-        session && kind !== 'died' && this.#disclosure('Message', this.#compose, () => h('hub-compose', { store: this.store, session })),
-        session && this.#disclosure('Location', this.#location, () => this.#buildLocation(session, project)),
-      ),
-      this.#compose,
-      this.#location,
+    if (session && kind !== 'died') this.#compose = /** @type {HubCompose} */ (h('hub-compose', { store: this.store, session }));
+    const footer = h(
+      'footer',
+      {},
+      this.#doneButton,
+      this.#snoozeButton,
+      session && this.#disclosure('Location', this.#location, () => this.#buildLocation(session, project)),
+      session && h('hub-go', { store: this.store, session }),
     );
+    this.replaceChildren(this.#head, this.#about, this.#text, this.#wait, this.#location, h('div', { class: 'bar' }, this.#compose ?? '', footer));
   }
 
   /**
@@ -125,19 +129,27 @@ export class HubNeed extends StoreElement {
    * Ends the need, or puts it off.
    *
    * @param {'done'|'snooze'} how
+   * @returns {boolean} whether that is possible
    */
-  close(how) {
-    const { store } = this;
-    const { need, name = '' } = this.#item ?? {};
-    if (!need || (how === 'snooze' && need.kind === 'urgent')) return;
-    const body = how === 'snooze' ? { until: new Date(store.now() + SNOOZE).toISOString() } : undefined;
-    const path = `/needs/${need.id}`;
-    store.attempt(async () => {
-      await store.api.post(`${path}/${how}`, body);
-      // An acknowledged message does not come back.
-      const undo = need.kind === 'urgent' ? undefined : () => store.attempt(() => store.api.delete(`${path}/done`));
-      store.toast(how === 'done' ? `${name}: done.` : `${name} is put off for 1 h.`, { undo });
-    });
+  #close(how) {
+    const need = this.#item?.need;
+    if (!need || (how === 'snooze' && need.kind === 'urgent')) return false;
+    endNeed(this.store, need, how);
+    this.dispatchEvent(new Event('settling', { bubbles: true }));
+    return true;
+  }
+
+  /**
+   * Performs the action of a key.
+   *
+   * @param {string} action its id
+   * @returns {boolean} whether there was something to do
+   */
+  act(action) {
+    if (action === 'done' || action === 'snooze') return this.#close(action);
+    if (action === 'pane') return goFrom(this);
+    if (action === 'reply') this.#compose?.focusField();
+    return action === 'reply' && this.#compose !== null;
   }
 }
 

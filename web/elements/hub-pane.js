@@ -128,7 +128,6 @@ export class HubPane extends StoreElement {
   /** Closes the pane, because it may cover the feed, and restricts the feed. @param {Filter} filter */
   #restrict(filter) {
     setAddress(toSearch(filter, withPane({})));
-    this.dispatchEvent(new CustomEvent('restricted', { bubbles: true }));
   }
 
   /** @param {KeyboardEvent} event */
@@ -138,6 +137,7 @@ export class HubPane extends StoreElement {
     const action = actionOf(event, target.matches('input, textarea, select'));
     if (action === 'close') this.#close();
     else if (!this.contains(target) && target !== document.body) return;
+    else if (action && !event.repeat && this.#details.act(target, action, event.key)) event.preventDefault();
     else if (action === 'reply' && this.#place.id) this.#details.openReply();
     else if (action === 'seen' && this.#place.id) this.#toggleSeen();
     else return;

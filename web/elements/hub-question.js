@@ -3,12 +3,14 @@
 import './hub-location.js';
 import { answerControls } from './answer-controls.js';
 import { h } from './dom.js';
-import { errorLine, setProperty, setScrollable, setText, showError, stateBadge } from './parts.js';
+import { goFrom } from './hub-go.js';
+import { errorLine, setProperty, setText, showError, stateBadge } from './parts.js';
 import { showMarkdown } from './rich-text.js';
 import { StoreElement } from './store-element.js';
 import { setTime, timeElement } from './time.js';
 import { requestElement } from './tool-request.js';
 import { isOpenQuestion, settlementText } from '../core/attention.js';
+import { aboutOf } from '../core/board.js';
 import { locationCommands } from '../core/commands.js';
 import { isEnded } from '../core/sessions.js';
 import { showDirection } from '../core/tool.js';
@@ -29,6 +31,7 @@ export class HubQuestion extends StoreElement {
   #head = h('header');
   #project = h('span', { class: 'project' });
   #time = timeElement('', () => this.store.now());
+  #about = h('p', { class: 'about muted' });
   /** Whether the controls contain the text. */
   #repeatsText = false;
   #text = h('div', { class: 'text' });
@@ -38,10 +41,12 @@ export class HubQuestion extends StoreElement {
   #controls = null;
   #left = timeElement('', () => this.store.now(), 'left');
   #deadline = h('p', { class: 'deadline muted', hidden: true }, 'Answer here or in its terminal: ', this.#left);
+  #content = h('div', { class: 'answers', role: 'group' });
   #answers = h('div', { class: 'answers', role: 'group' });
+  #go = h('div', { class: 'go' });
   #heldText = h('span', {});
   #undo = h('button', { onclick: () => this.undo() }, 'Undo');
-  #now = h('button', { class: 'ghost', onclick: () => this.press('send') }, 'Send now');
+  #now = h('button', { class: 'ghost', onclick: () => this.#sendNow() }, 'Send now');
   #held = h('div', { class: 'held', role: 'status', hidden: true }, this.#heldText, this.#undo, this.#now);
   #result = h('div', { class: 'result', role: 'status', hidden: true });
   #shownResult = '';
@@ -74,13 +79,14 @@ export class HubQuestion extends StoreElement {
     setTime(this.#time, item.ts);
     setProperty(this.#claim, 'hidden', question.state !== 'claimed');
     setText(this.#claim, `${question.by ?? 'Another session'} has claimed it.`);
+    // The request of a permission begins with what it wants.
+    setText(this.#about, aboutOf(item.session, item.kind === 'approval' ? undefined : item.need?.title));
     this.#update(item, question);
     if (!this.#text.hidden) this.#showText(item);
   }
 
   /** @param {AttentionItem} item */
   #showText({ text, session }) {
-    setScrollable(this.#text, text);
     showMarkdown(this.#text, text, { store: this.store, context: contextOf(this.store, session) });
   }
 
@@ -98,8 +104,8 @@ export class HubQuestion extends StoreElement {
     const isSending = outbox.isSending(question.id);
     const takes = isOpen && reaches && !held && !isSending;
     // A focused control that disappears would leave the focus nowhere.
-    if (!takes && this.#answers.contains(document.activeElement)) this.focus();
-    setProperty(this.#answers, 'hidden', !takes);
+    if (!takes && [this.#content, this.#answers].some((part) => part.contains(document.activeElement))) this.focus();
+    for (const part of [this.#content, this.#answers]) setProperty(part, 'hidden', !takes);
     if (this.#repeatsText) setProperty(this.#text, 'hidden', takes);
     setProperty(this.#deadline, 'hidden', !takes || question.held_until === undefined);
     if (question.held_until !== undefined) setTime(this.#left, question.held_until);
@@ -147,6 +153,7 @@ export class HubQuestion extends StoreElement {
     const title = h('h3', {}, name);
     this.ariaLabel = `${kind} of ${name}`;
     this.#project.title = showDirection(project);
+    this.#content.ariaLabel = `Choices of ${name}`;
     this.#answers.ariaLabel = `Answer ${name}`;
     this.#undo.ariaLabel = `Undo the answer to ${name}`;
     this.#now.ariaLabel = `Send now, ${name}`;
@@ -158,14 +165,17 @@ export class HubQuestion extends StoreElement {
     this.#repeatsText = choices.some(({ header }) => header) || choices.length > 1;
     this.#buildWhat(isPlan, question, item);
     this.#controls = answerControls(question.controls, isPlan, name, (answer, label) => this.#answer(answer, label));
-    this.#answers.append(this.#deadline, this.#controls.element);
+    this.#content.append(...(this.#controls.content ? [this.#controls.content] : []));
+    this.#answers.append(this.#deadline, this.#controls.bar);
+    if (item.session) this.#go.append(h('hub-go', { store: this.store, session: item.session }));
     const offered = choices.flatMap(({ options }) => options.map(({ label }) => label));
     this.#elsewhere.append(
       offered.length > 0 ? h('ul', { class: 'offered', 'aria-label': `Offered answers, ${name}` }, ...offered.map((option) => h('li', {}, option))) : '',
       this.#reason,
       this.#location,
     );
-    this.replaceChildren(this.#head, this.#text, this.#request, this.#claim, this.#answers, this.#held, this.#result, this.#elsewhere, this.#error);
+    const bar = h('div', { class: 'bar' }, this.#error, this.#answers, this.#held, this.#result, this.#go);
+    this.replaceChildren(this.#head, this.#about, this.#text, this.#request, this.#claim, this.#content, this.#elsewhere, bar);
   }
 
   /**
@@ -185,7 +195,7 @@ export class HubQuestion extends StoreElement {
     }
     if (isPlan) {
       this.#text.hidden = true;
-      const plan = h('div', { class: 'plan text', tabindex: '0', role: 'group', 'aria-label': `Plan of ${name}` });
+      const plan = h('div', { class: 'plan text', role: 'group', 'aria-label': `Plan of ${name}` });
       showMarkdown(plan, question.text, { store, context });
       this.#request.append(plan);
     }
@@ -199,7 +209,7 @@ export class HubQuestion extends StoreElement {
     const question = this.#item?.question;
     if (!question || !isOpenQuestion(question)) return;
     outboxOf(this.store).hold(question, answer, label);
-    this.dispatchEvent(new CustomEvent('answer', { bubbles: true }));
+    this.dispatchEvent(new Event('settling', { bubbles: true }));
   }
 
   /** Takes a held answer back; the controls have kept it. */
@@ -208,24 +218,25 @@ export class HubQuestion extends StoreElement {
     this.focus();
   }
 
+  #sendNow() {
+    if (this.#held.contains(document.activeElement)) this.focus();
+    outboxOf(this.store).send(this.#item?.question?.id ?? 0);
+  }
+
   /**
    * Performs the action of a key.
    *
-   * @param {'approve'|'deny'|'send'} action
+   * @param {string} action its id
+   * @param {string} key
+   * @returns {boolean} whether there was something to do
    */
-  press(action) {
-    const id = this.#item?.question?.id ?? 0;
-    const outbox = outboxOf(this.store);
-    if (outbox.held(id)) {
-      if (action !== 'send') return;
-      if (this.#held.contains(document.activeElement)) this.focus();
-      outbox.send(id);
-    } else if (!this.#answers.hidden) this.#controls?.keys[action]?.();
-  }
-
-  /** Chooses an option by its number, from 1. @param {number} n */
-  choose(n) {
-    if (!this.#answers.hidden) this.#controls?.choose?.(n);
+  act(action, key) {
+    const acts = this.#answers.hidden ? {} : this.#controls?.keys;
+    const choose = this.#answers.hidden ? undefined : this.#controls?.choose;
+    if (action === 'pane') return goFrom(this);
+    if (action === 'option') choose?.(Number(key));
+    else acts?.[action]?.();
+    return action === 'option' ? choose !== undefined : acts?.[action] !== undefined;
   }
 
   /** Withdrawing needs two presses, because it cannot be undone. */

@@ -15,7 +15,7 @@ import { locationCommands, lookCommand } from '../core/commands.js';
 import { progressOf } from '../core/progress.js';
 import { toSearch } from '../core/filter.js';
 import { wakeLabel } from '../core/sessions.js';
-import { setAddress, withPane } from './address.js';
+import { addressOf, setAddress } from './address.js';
 import { setMarks } from '../hub/marks.js';
 
 /** @import { Listener, Notification, Session } from '../core/types.js' */
@@ -134,8 +134,7 @@ export class HubSession extends StoreElement {
   #buttons(session, report) {
     const { store } = this;
     const filter = () => {
-      setAddress(toSearch({ project: session.project, session: session.id }, withPane({})));
-      this.dispatchEvent(new CustomEvent('restricted', { bubbles: true }));
+      setAddress(toSearch({ project: session.project, session: session.id }, addressOf('feed')));
     };
     return [
       h('button', { class: 'ghost small', onclick: () => setMarks(store, [report.id], !report.seen) }, report.seen ? 'Mark unread' : 'Mark read'),

@@ -61,19 +61,6 @@ export function revealHidden(text) {
   );
 }
 
-/**
- * Makes the container of a long text scrollable, by keyboard too.
- *
- * @param {HTMLElement} element
- * @param {string} text
- */
-export function setScrollable(element, text) {
-  const isLong = text.length > 600 || text.split('\n').length > 12;
-  element.classList.toggle('scrollable', isLong);
-  if (isLong) element.tabIndex = 0;
-  else element.removeAttribute('tabindex');
-}
-
 /** A container for a refusal by the hub; screen readers announce it. */
 export function errorLine() {
   return h('p', { class: 'error', role: 'alert', hidden: true });

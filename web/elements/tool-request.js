@@ -41,7 +41,7 @@ function partElement(tool, { name, text }) {
     'div',
     { class: short ? 'part short' : 'part' },
     isCommand(name) ? '' : h('span', { class: 'name' }, ...revealHidden(name)),
-    h('pre', short ? {} : { tabindex: '0', role: 'group', 'aria-label': `${tool} ${name}`.trim() }, ...revealHidden(text)),
+    h('pre', short ? {} : { role: 'group', 'aria-label': `${tool} ${name}`.trim() }, ...revealHidden(text)),
   );
 }
 
@@ -59,7 +59,7 @@ function changeElement({ path, edits }, context) {
     h('figcaption', {}, h('code', {}, ...linked(path, context)), isNew && h('span', { class: 'muted' }, ' whole content')),
     ...edits.map(({ before, after, all }, at) => [
       all && h('p', { class: 'muted' }, 'in every place'),
-      h('pre', { class: 'diff', tabindex: '0', role: 'group', 'aria-label': `Change ${edits.length > 1 ? `${at + 1} ` : ''}of ${path}` }, ...lines(before, after)),
+      h('pre', { class: 'diff', role: 'group', 'aria-label': `Change ${edits.length > 1 ? `${at + 1} ` : ''}of ${path}` }, ...lines(before, after)),
     ]).flat(),
   );
 }

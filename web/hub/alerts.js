@@ -213,9 +213,7 @@ function isEqual(a, b) {
  * @param {number} id
  */
 export function openNotification(id) {
-  const url = new URL(location.href);
-  url.searchParams.set('id', String(id));
-  history.pushState(null, '', url);
+  history.pushState(null, '', `${location.pathname}?id=${id}`);
   dispatchEvent(new PopStateEvent('popstate'));
 }
 

@@ -23,9 +23,8 @@ export async function openPlace(store, { project, session }, at) {
   const notification = report === undefined ? null : await find(store, report);
   const filter = { project, session: notification ? (notification.session ?? notification.from) : session };
   if (notification) await loadDownTo(store, filter, notification);
-  const search = toSearch(filter, new URLSearchParams(location.search));
+  const search = toSearch(filter, new URLSearchParams({ view: 'feed' }));
   if (notification) search.set('id', String(notification.id));
-  else search.delete('id');
   history.pushState(null, '', `${location.pathname}?${search}`);
   dispatchEvent(new PopStateEvent('popstate'));
 }

@@ -12,7 +12,7 @@ for (const history of [0, 10_000]) {
   test(`a notification is shown soon, with ${history} notifications in the history`, async () => {
     const hub = await startHub();
     await fill(hub, history);
-    const page = await openDashboard(hub);
+    const page = await openDashboard(hub, { path: '/?view=feed' });
     const ahead = await clockOf(page);
     /** @type {number[]} */
     const took = [];
@@ -41,7 +41,7 @@ test('a question that is answered elsewhere disappears soon', async () => {
     const gone = page.evaluate(drawnAt, { selector: `hub-question[data-id="${id}"]` });
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
     const start = performance.now();
-    await hub.call('POST', `/questions/${id}/answer`, { answer: 'yes' });
+    await hub.call('POST', `/needs/${id}/answer`, { reply: 'yes' });
     took.push((await gone) - ahead - start);
   }
   row('answered elsewhere to gone here', took);
@@ -57,7 +57,7 @@ for (const history of [0, 10_000]) {
       // A new profile has an empty cache.
       const context = await newContext({ viewport: { width: 1280, height: 900 } });
       await context.addInitScript(watchFirst);
-      const page = await openDashboard(hub, { context });
+      const page = await openDashboard(hub, { context, path: '/?view=feed' });
       if (history) await page.locator('hub-feed hub-row').nth(9).waitFor();
       cold.push(await until(() => page.evaluate(firstOf), { what: 'the first paint' }));
       await context.close();

@@ -32,7 +32,7 @@ test('a page opens on a history of 100,000 notifications and sixty agents', asyn
   const hub = await startHub();
   for (let at = 0; at < 100; at += 1) await hub.post(Array.from({ length: 1000 }, (_, n) => ({ msg: `step ${at}/${n}`, from: `worker-${n % 60}`, type: 'message' })));
   await agents(hub, 60);
-  const page = await openDashboard(hub, { width: 1440 });
+  const page = await openDashboard(hub, { width: 1440, path: '/?view=feed' });
   await watch(page);
   await until(async () => (await page.locator('.board-row').count()) === 60, { what: 'sixty rows' });
   await page.locator('hub-feed hub-row').first().waitFor();

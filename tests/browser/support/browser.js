@@ -107,6 +107,34 @@ export async function openDashboard(hub, opening = {}) {
 }
 
 /**
+ * Opens an address of the page as a link in it does: `?need=7`, `?view=feed`.
+ *
+ * @param {Page} page
+ * @param {string} search
+ */
+export async function follow(page, search) {
+  await page.evaluate((to) => {
+    history.pushState(null, '', to);
+    dispatchEvent(new PopStateEvent('popstate'));
+  }, search);
+}
+
+/**
+ * Puts a need on the stage.
+ *
+ * @param {Page} page
+ * @param {number|string} id
+ * @returns {Promise<import('playwright-core').Locator>} its card
+ */
+export async function stage(page, id) {
+  await page.locator(`hub-queue-list li[data-key="${id}"]`).waitFor({ state: 'attached' });
+  await follow(page, `?need=${id}`);
+  const card = page.locator(`hub-stage [data-key="${id}"]`);
+  await card.waitFor();
+  return card;
+}
+
+/**
  * Loads the page again, in the session of its browser.
  *
  * @param {Hub} hub

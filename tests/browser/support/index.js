@@ -21,7 +21,7 @@ import { after } from 'node:test';
 
 import { closeBrowser } from './browser.js';
 
-export { allow, axe, browser, complained, feedIds, HUB_DOWN, idle, live, newContext, openAnew, openDashboard, useWholeBrowser } from './browser.js';
+export { allow, axe, browser, complained, feedIds, follow, HUB_DOWN, idle, live, newContext, openAnew, openDashboard, stage, useWholeBrowser } from './browser.js';
 export { startHub } from './hub.js';
 export { atEnd, DEADLINE, test, until } from './test.js';
 export { ROOT, TARGET } from './tools.js';

@@ -1,0 +1,44 @@
+/** The line of an answer on its way to the agent. */
+
+import { h } from './dom.js';
+import { setProperty, setText } from './parts.js';
+import { briefOf, wayOf } from '../core/queue.js';
+import { outboxOf } from '../hub/outbox.js';
+
+/** @import { AttentionItem } from '../core/attention.js' */
+/** @import { Store } from '../hub/store.js' */
+
+/** @param {AttentionItem} item */
+export function sentRow({ name, question }) {
+  const undo = () => row.dispatchEvent(new CustomEvent('undone', { bubbles: true, detail: question?.id }));
+  const row = h(
+    'li',
+    {},
+    h('span', { class: 'mark', 'aria-hidden': 'true' }, '✓'),
+    h('span', { class: 'what' }),
+    h('span', { class: 'way' }),
+    h('button', { class: 'small', 'aria-label': `Undo the answer to ${name}`, title: 'Undo (u)', onclick: undo }, 'Undo'),
+    h('button', { class: 'ghost small now', 'aria-label': `Send now, ${name}` }, 'Send now'),
+  );
+  return row;
+}
+
+/**
+ * @param {HTMLElement} row
+ * @param {AttentionItem} item
+ * @param {Store} store
+ */
+export function updateSentRow(row, item, store) {
+  const outbox = outboxOf(store);
+  const id = item.question?.id ?? 0;
+  const held = outbox.held(id);
+  const [, what, way, undo, now] = /** @type {any} */ (row.children);
+  const answer = held?.label ?? item.question?.answer ?? '';
+  setText(what, [briefOf(item), answer].filter(Boolean).join(' · '));
+  setProperty(what, 'title', `${item.name}: ${what.textContent}`);
+  setText(way, held ? '' : wayOf(item));
+  setProperty(way, 'hidden', held !== undefined);
+  setProperty(undo, 'hidden', held === undefined);
+  setProperty(now, 'hidden', held === undefined);
+  now.onclick = () => outbox.send(id);
+}
