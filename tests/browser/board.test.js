@@ -293,10 +293,12 @@ test('a snooze is stored by the hub, silences all but questions, leaves the row,
   await register(hub, 'w1');
   await post(hub, 'w1', { type: 'error', msg: 'no space' });
   const page = await openDashboard(hub, { path: AGENTS });
-  await page.locator('.queue-row').waitFor({ state: 'attached' });
+  const counts = (/** @type {string} */ text) => page.locator('hub-tabs [data-view=queue] .count').getByText(text, { exact: true }).waitFor();
+  await counts('1');
   const opened = await open(page, 'w1');
   await opened.getByRole('button', { name: 'Snooze for 1 h' }).click();
-  await page.locator('.queue-row').waitFor({ state: 'detached' });
+  await page.locator('hub-queue-list details .queue-row').waitFor({ state: 'attached' });
+  await until(async () => (await page.title()) === 'hub', { what: 'it does not count' });
   await opened.getByText('Muted: 59 min left').waitFor();
   assert.notEqual(await row(page, 'w1').getAttribute('data-muted'), null);
   const [mute] = (await hub.get('/preferences')).mutes;
@@ -304,7 +306,7 @@ test('a snooze is stored by the hub, silences all but questions, leaves the row,
   const left = Date.parse(mute.until) - Date.now();
   assert.ok(left > 3_540_000 && left <= 3_600_000, `${left} ms`);
   await post(hub, 'w1', { type: 'question', msg: 'Shall I delete something?' });
-  await page.locator('.queue-row').waitFor({ state: 'attached' });
+  await counts('1');
   await opened.getByRole('button', { name: 'Unmute' }).click();
   await opened.getByRole('button', { name: 'Snooze until unmuted' }).waitFor();
   assert.deepEqual((await hub.get('/preferences')).mutes, []);

@@ -64,7 +64,7 @@ test('a plan is rendered Markdown whose links lead only to the web, and plain te
   assert.equal(await shown.locator('ol > li').count(), 2);
   assert.deepEqual(await shown.locator('td').allInnerTexts(), ['a', 'b', 'c', 'd']);
   const links = await shown.locator('a').evaluateAll((all) => all.map((one) => [one.textContent, one.getAttribute('href'), one.getAttribute('rel')]));
-  assert.deepEqual(links, [['the docs', 'https://sqlite.org/a', 'noopener noreferrer']]);
+  assert.deepEqual(links, [['the docs', 'https://sqlite.org/a', 'noopener noreferrer'], ['src/a.rs', `vscode://file${PROJECT}/src/a.rs:1`, 'noopener noreferrer']]);
   assert.match(await shown.innerText(), /the docs \(sqlite\.org\)[^]*bad \(javascript:alert\(1\)\) <img src=x>/);
   await axe(page);
   const away = await page.context().newPage();
@@ -265,7 +265,7 @@ test('an answer stays in the foot of the list until the agent has it, and says h
   await axe(page);
   delivery = 'delivered';
   await onItsWay(page).getByText('delivered', { exact: true }).waitFor();
-  assert.match(await onItsWay(page).innerText(), /Which port\?.*yes/);
+  assert.match(await onItsWay(page).innerText(), /Which port\?[^]*yes/);
   delivery = 'taken';
   await onItsWay(page).waitFor({ state: 'detached' });
 });

@@ -185,7 +185,7 @@ test('after an absence the page sums up: decisions, then results, then the rest 
   assert.equal(await dialog.getByText('step 1').isVisible(), true);
   await axe(other);
   await dialog.getByRole('link', { name: 'Which db?' }).click();
-  await other.locator('hub-details').getByText('Which db?').first().waitFor();
+  await other.locator('hub-stage').getByText('Which db?').first().waitFor();
   assert.equal(await other.getByRole('button', { name: /While you were away/ }).count(), 0, 'it was read');
 });
 

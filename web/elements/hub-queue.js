@@ -82,7 +82,10 @@ export class HubQueue extends StoreElement {
     const wanted = openNeed();
     const isAsked = wanted !== this.#wanted;
     this.#wanted = wanted;
-    if (isAsked) this.#stage.leave();
+    if (isAsked) {
+      this.#stage.leave();
+      this.#keys.wait();
+    }
     if (all.includes(wanted)) return (this.#selected = wanted);
     if (isAsked && wanted) this.store.toast('That need has ended.');
     if (!wanted && NARROW.matches && openView() === 'queue') return (this.#selected = '');
@@ -117,9 +120,9 @@ export class HubQueue extends StoreElement {
   #handleKey(event) {
     const target = /** @type {HTMLElement} */ (event.target);
     if (event.defaultPrevented || target.closest('dialog') || !this.checkVisibility()) return;
-    // Keys that scroll do so where the focus is.
-    if ((target === document.body && /^(Arrow| $)/.test(event.key)) || /^Page/.test(event.key)) this.#stage.focusCard();
     const typing = target.closest('input:not([type=checkbox], [type=radio]), textarea, select') !== null;
+    // Keys that scroll do so where the focus is.
+    if (!typing && (/^Page/.test(event.key) || (target === document.body && /^(Arrow| $)/.test(event.key)))) this.#stage.focusCard();
     const action = actionOf(event, typing);
     if (this.#isUsed(action, event, target, typing)) event.preventDefault();
   }
@@ -133,6 +136,7 @@ export class HubQueue extends StoreElement {
    */
   #isUsed(action, event, target, typing) {
     if (!typing && this.#keys.take(action, event)) return true;
+    if (action === 'close' && typing && this.#stage.contains(target)) return this.#stage.focusCard();
     if (!action || (event.key.startsWith('Arrow') && !this.#list.contains(target))) return false;
     // Enter presses the focused button or link.
     if (action === 'enter' && target.matches('button, a, summary')) return false;

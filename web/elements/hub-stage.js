@@ -55,9 +55,10 @@ export class HubStage extends StoreElement {
     return /** @type {HubQuestion|HubNeed|undefined} */ ([...this.#cards.children].find((card) => /** @type {HTMLElement} */ (card).dataset.key === key));
   }
 
-  /** Moves the focus to the need, so that keys scroll it. */
+  /** Moves the focus to the need, so that keys scroll it. @returns {boolean} whether there is one */
   focusCard() {
     this.card?.focus({ preventScroll: true });
+    return this.card !== null;
   }
 
   /** The need on the stage is about to leave by an act of the person. */

@@ -16,9 +16,10 @@ export function sentRow({ name, question }) {
     {},
     h('span', { class: 'mark', 'aria-hidden': 'true' }, '✓'),
     h('span', { class: 'what' }),
+    h('span', { class: 'answer' }),
     h('span', { class: 'way' }),
     h('button', { class: 'small', 'aria-label': `Undo the answer to ${name}`, title: 'Undo (u)', onclick: undo }, 'Undo'),
-    h('button', { class: 'ghost small now', 'aria-label': `Send now, ${name}` }, 'Send now'),
+    h('button', { class: 'ghost small now', 'aria-label': `Send now, ${name}` }, 'Send'),
   );
   return row;
 }
@@ -32,10 +33,11 @@ export function updateSentRow(row, item, store) {
   const outbox = outboxOf(store);
   const id = item.question?.id ?? 0;
   const held = outbox.held(id);
-  const [, what, way, undo, now] = /** @type {any} */ (row.children);
+  const [, what, said, way, undo, now] = /** @type {any} */ (row.children);
   const answer = held?.label ?? item.question?.answer ?? '';
-  setText(what, [briefOf(item), answer].filter(Boolean).join(' · '));
-  setProperty(what, 'title', `${item.name}: ${what.textContent}`);
+  setText(what, briefOf(item));
+  setText(said, answer && `· ${answer}`);
+  setProperty(row, 'title', `${item.name}: ${what.textContent} ${said.textContent}`);
   setText(way, held ? '' : wayOf(item));
   setProperty(way, 'hidden', held !== undefined);
   setProperty(undo, 'hidden', held === undefined);
