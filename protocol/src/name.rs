@@ -74,13 +74,15 @@ const RESERVED: [&str; 5] = [
 /// Whether a text looks like a reserved name: whatever the case, and with characters that look alike. A name has no others
 /// than those of ASCII. Digits at its end are a number, as in `a11`.
 pub fn looks_reserved(text: &str) -> bool {
-    RESERVED.iter().any(|it| skeleton(it).eq(skeleton(text)))
+    let own = skeleton(text);
+    RESERVED.iter().any(|it| skeleton(it).eq(own.clone()))
 }
 
 /// The bytes of a text without the difference between characters that look alike. Each notification's sender is compared, so
 /// nothing is allocated.
-fn skeleton(text: &str) -> impl Iterator<Item = u8> {
-    let word = text.trim_end_matches(|it: char| it.is_ascii_digit()).len();
+fn skeleton(text: &str) -> impl Iterator<Item = u8> + Clone {
+    let digits = text.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let word = text.len() - digits;
     let alike = move |(at, byte): (usize, u8)| match byte.to_ascii_lowercase() {
         b'0' if at < word => b'o',
         b'1' if at < word => b'l',

@@ -76,7 +76,7 @@ impl State {
         self.inboxes.put(seq, route, size);
         self.questions.ask(seq, route);
         self.note_loss_told(route);
-        if route.from == person() {
+        if route.from.as_str() == InboxName::PERSON {
             self.seen.insert(seq);
             self.close_turns_of(seq, route);
         }

@@ -169,15 +169,14 @@ impl<'a> Transaction<'a> {
     /// Returns the records in the order of their numbers.
     pub(super) fn finish(self) -> Vec<Record> {
         let at = self.now;
-        let closed = |project: &ProjectName, inbox| {
-            let project = project.clone();
-            Record::InboxClosed(InboxClosed { project, inbox, at })
-        };
-        let closing = self.closing.into_iter().flat_map(|(project, names)| {
-            let closed = names.into_iter().map(|name| closed(&project, name));
-            closed.collect::<Vec<_>>()
-        });
-        let notified = self.notified.into_iter().map(Record::Notified);
-        notified.chain(self.after).chain(closing).collect()
+        let mut records: Vec<Record> = self.notified.into_iter().map(Record::Notified).collect();
+        records.extend(self.after);
+        for (project, names) in self.closing {
+            records.extend(names.into_iter().map(|inbox| {
+                let project = project.clone();
+                Record::InboxClosed(InboxClosed { project, inbox, at })
+            }));
+        }
+        records
     }
 }

@@ -66,7 +66,7 @@ pub(super) async fn notify(
         posts.iter_mut().for_each(draft::without_person);
     }
     if let Some(cwd) = cwd {
-        let project = directory::project(&hub, cwd).await?;
+        let project = Box::pin(directory::project(&hub, cwd)).await?;
         let unplaced = |post: &&mut Post| post.project.is_none() && post.reply_to.is_none();
         for post in posts.iter_mut().filter(unplaced) {
             post.project = Some(project.clone());
@@ -77,6 +77,9 @@ pub(super) async fn notify(
 }
 
 /// Stores notifications, all or none. Returns the project of the first.
+///
+/// What only few posts wait for is boxed, here and below. Else each post would move, and keep while it waits, as much memory
+/// as the largest of these futures needs.
 pub(super) async fn publish(
     hub: &Hub,
     (caller, witness): (Caller, Witness),
@@ -96,8 +99,11 @@ pub(super) async fn publish(
         answer: Some(&answer.msg),
         name: &name,
     };
-    let stored = store(hub, (caller, &witness), posts, once).await;
-    refused::recorded(hub, &witness, &attempt, stored).await
+    Box::pin(async {
+        let stored = store(hub, (caller, &witness), posts, once).await;
+        refused::recorded(hub, &witness, &attempt, stored).await
+    })
+    .await
 }
 
 async fn store(
@@ -113,7 +119,7 @@ async fn store(
     }
     let mut context = Context::new(hub).by_person(is_person);
     if posts.iter().any(|post| kind_of(post) == Some(Kind::Answer)) {
-        context = context.observed(witness.evidence(hub).await?);
+        context = context.observed(Box::pin(witness.evidence(hub)).await?);
     }
     let mut drafts = Vec::with_capacity(posts.len());
     for post in posts {
@@ -136,7 +142,8 @@ async fn is_person(hub: &Hub, caller: Caller, posts: &[Post]) -> Result<bool, Ap
     if !answers && !persons && !posts.iter().any(is_own_word) {
         return Ok(false);
     }
-    Ok(caller.identify_as(hub, senders()).await? == CallerKind::Person)
+    let kind = Box::pin(caller.identify_as(hub, senders())).await?;
+    Ok(kind == CallerKind::Person)
 }
 
 /// Whether it is the person's own word if a person posts it: `hubctl` says that it is no session's, and it reports no

@@ -174,8 +174,9 @@ impl DiskShared {
             // The commit is larger than half of the log, so it goes to the store directly.
             self.queue.wait_for_all()?;
             self.store.append(entries)?;
+            self.store.check_place()?;
         }
-        self.store.check_place(writer.wal.place())?;
+        self.store.check_file(writer.wal.place())?;
         writer.chain = chain;
         self.head.fetch_add(entries.len() as u64, Ordering::Release);
         Ok(())

@@ -176,9 +176,13 @@ impl SledJournal {
     }
 
     /// Fails if the store's file is no longer in the state directory. Then the store writes nothing more.
-    pub(super) fn check_place(&self, log: &OpenedFile) -> Result<(), JournalError> {
-        let checked = self.shared.place.check().and_then(|()| log.check());
-        checked.map_err(|error| self.shared.report_gone(error))
+    pub(super) fn check_place(&self) -> Result<(), JournalError> {
+        self.check_file(&self.shared.place)
+    }
+
+    /// The same for another file of the journal.
+    pub(super) fn check_file(&self, file: &OpenedFile) -> Result<(), JournalError> {
+        file.check().map_err(|error| self.shared.report_gone(error))
     }
 
     /// Refuses `entries` after a fault, and publishes when the free space is below the floor.

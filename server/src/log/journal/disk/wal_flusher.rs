@@ -44,7 +44,11 @@ impl WalFlusher {
 fn run(shared: &DiskShared) {
     while let Some(batch) = shared.queue.next() {
         // Without this, a writer that waits for room in the log would wait forever after a panic.
-        let stored = catch_unwind(AssertUnwindSafe(|| shared.store.store(&batch.entries)));
+        let stored = catch_unwind(AssertUnwindSafe(|| {
+            shared.store.store(&batch.entries)?;
+            // Before the log's room is free: until then, the commits are also where the writer checked that they are.
+            shared.store.check_place()
+        }));
         let failure = match stored {
             Ok(Ok(())) => {
                 shared.queue.remove_flushed(batch.commits);

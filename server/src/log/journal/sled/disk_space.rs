@@ -6,6 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::fs::StatVfs;
+
 use super::Files;
 
 /// Bytes of disk space that one byte of a commit may need at once, because sled rewrites pages.
@@ -22,6 +24,9 @@ const BLOCK: u64 = 512;
 /// The free space on the disk of the state directory.
 #[derive(Debug)]
 pub(crate) struct DiskSpace {
+    /// The state directory, held open: each publish asks for the free space, and to find the directory by its path would
+    /// cost three times as much as the answer.
+    dir: File,
     path: PathBuf,
     db: PathBuf,
     reserve: u64,
@@ -32,8 +37,9 @@ pub(crate) struct DiskSpace {
 impl DiskSpace {
     /// Allocates a reserve of `reserve` bytes on the disk of `files`, and refuses publishes below `floor` free bytes.
     /// `kept` is the size of the journal's entries in bytes.
-    pub(crate) fn new(files: &Files, reserve: u64, floor: u64, kept: u64) -> Self {
+    pub(crate) fn new(files: &Files, reserve: u64, floor: u64, kept: u64) -> io::Result<Self> {
         let space = Self {
+            dir: File::open(&files.root)?,
             path: files.reserve(),
             db: files.db(),
             reserve,
@@ -41,7 +47,12 @@ impl DiskSpace {
             low: AtomicBool::new(false),
         };
         space.refresh(kept);
-        space
+        Ok(space)
+    }
+
+    /// Returns the bytes available on the disk.
+    fn free(&self) -> u64 {
+        available(rustix::fs::fstatvfs(&self.dir))
     }
 
     /// Whether a commit of `size` bytes may be published. After a refusal it returns `false` until there is clearly
@@ -50,7 +61,7 @@ impl DiskSpace {
         if self.is_low(kept) {
             return false;
         }
-        let free = free_bytes(&self.path);
+        let free = self.free();
         let needed = self.floor + AMPLIFICATION * size;
         let fits = free >= needed || self.dropped(kept) >= needed;
         if !fits {
@@ -91,7 +102,7 @@ impl DiskSpace {
     fn refresh(&self, kept: u64) -> bool {
         let held = fs::metadata(&self.path).map_or(0, |file| file.len());
         let wanted = self.reserve.saturating_sub(held);
-        let free = free_bytes(&self.path);
+        let free = self.free();
         let roomy = free >= wanted + 2 * self.floor;
         if !roomy && self.dropped(kept) <= 2 * self.floor {
             self.low.store(true, Ordering::Relaxed);
@@ -132,7 +143,11 @@ pub(crate) fn release(path: &Path) {
 /// Returns the bytes available on the disk of the file `path`; `u64::MAX` if the system does not report them.
 pub fn free_bytes(path: &Path) -> u64 {
     let dir = path.parent().unwrap_or(path);
-    rustix::fs::statvfs(dir).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
+    available(rustix::fs::statvfs(dir))
+}
+
+fn available(disk: rustix::io::Result<StatVfs>) -> u64 {
+    disk.map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 fn allocate(path: &Path, size: u64) -> io::Result<()> {

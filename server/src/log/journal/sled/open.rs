@@ -63,7 +63,7 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<SledShared, OpenError
             options.reserve_bytes,
             options.floor_bytes,
             anchor.bytes + end.bytes_since,
-        ),
+        )?,
         fault: Mutex::new(None),
         lost_ranges: LostRanges::default(),
         epoch_file,
