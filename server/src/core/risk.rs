@@ -214,12 +214,14 @@ fn publishes(words: &[&str]) -> bool {
     if words.contains(&"--dry-run") {
         return false;
     }
+    let is_registry = |it: &str| {
+        matches!(
+            it,
+            "npm" | "pnpm" | "yarn" | "cargo" | "gem" | "poetry" | "uv"
+        )
+    };
     match words {
-        [
-            "npm" | "pnpm" | "yarn" | "cargo" | "gem" | "poetry" | "uv",
-            "publish",
-            ..,
-        ] => true,
+        [program, "publish", ..] if is_registry(program) => true,
         ["twine", "upload", ..] | ["docker", "push", ..] => true,
         _ => words.starts_with(&["gh", "release", "create"]),
     }

@@ -78,7 +78,7 @@ pub fn open(state: &State, waiters: &SharedWaiters) -> Vec<OpenNeed> {
     let sessions = state.sessions(None);
     let sessions = sessions.filter_map(|(project, key, session)| {
         let place = (project.clone(), key.clone());
-        of_session(state, waiters, place, session, now)
+        of_session(state, waiters, &place, session, now)
     });
     let person: InboxName = InboxName::PERSON.parse().expect("a constant name");
     let inboxes = state.inboxes(None);
@@ -141,12 +141,12 @@ pub fn session_of(state: &State, id: &str) -> Option<(SessionKey, Seq)> {
 fn of_session(
     state: &State,
     waiters: &SharedWaiters,
-    place: SessionKey,
+    place: &SessionKey,
     session: &Session,
     now: Timestamp,
 ) -> Option<OpenNeed> {
-    let (project, key) = &place;
-    let heard = waiters.read().heard(&place, now);
+    let (project, key) = place;
+    let heard = waiters.read().heard(place, now);
     let phase = state.phase(project, key, session, heard, now);
     let kind = match phase.name {
         PhaseName::YourTurn => NeedKind::Turn,
