@@ -281,9 +281,14 @@ async fn a_page_that_begins_with_the_head_of_the_log_misses_nothing() {
 }
 
 #[tokio::test]
-async fn the_first_view_has_the_whole_words_only_of_needs_and_last_notifications() {
+async fn the_first_view_is_packed_and_has_long_words_only_of_last_notifications() {
     let (_hub, client) = memory_hub();
-    for words in ["The first turn", "The second turn"] {
+    let long = |it: &str| {
+        format!("{it} turn. {}", "More about it. ".repeat(40))
+            .trim()
+            .to_owned()
+    };
+    for words in ["A short one", &long("The first"), &long("The second")] {
         let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });
         client.hook("", "w1", prompt).await;
         let stop = json!({ "hook_event_name": "Stop", "last_assistant_message": words });
@@ -295,7 +300,10 @@ async fn the_first_view_has_the_whole_words_only_of_needs_and_last_notifications
         .iter()
         .filter_map(|it| it["data"]["said"].as_str())
         .collect();
-    assert_eq!(said, ["The second turn"]);
+    assert!(!said.contains(&long("The first").as_str()));
+    assert!(said.contains(&"A short one") && said.contains(&long("The second").as_str()));
+    let packed = client.get("/dashboard").header("accept-encoding", "gzip");
+    assert_eq!(packed.send().await.headers["content-encoding"], "gzip");
     let first = rows
         .last()
         .and_then(|it| it["id"].as_u64())

@@ -7,7 +7,6 @@ import { queueOf, successor } from '../../web/core/queue.js';
 /** @typedef {import('../../web/core/types.js').Session} Session */
 /** @typedef {import('../../web/core/types.js').Need} Need */
 /** @typedef {import('../../web/core/types.js').Question} Question */
-/** @typedef {import('../../web/core/types.js').Notification} Notification */
 
 const NOW = Date.parse('2026-11-22T12:00:00Z');
 const at = (/** @type {number} */ minute) => `2026-11-22T11:${String(minute).padStart(2, '0')}:00.000Z`;
@@ -19,21 +18,18 @@ const phase = (/** @type {import('../../web/core/types.js').Phase['name']} */ na
 const question = (fields) => ({ project: '/src/hub', from: 'w1', type: 'question', ts: at(0), expires_at: at(59), state: 'open', msg: 'Why?', text: 'Why?', complete: true, deliverable: true, controls: [{ type: 'reply' }], ...fields });
 /** @param {Partial<Need> & {id: string}} fields @returns {Need} */
 const need = (fields) => ({ kind: 'turn', since: at(1), project: '/src/hub', name: fields.session ?? 'w1', priority: 'normal', title: 'has stopped', brief: 'Done', complete: true, revision: 1, counts: true, closable: fields.kind !== 'question', ...fields });
-/** @param {Partial<Notification> & {id: number}} fields @returns {Notification} */
-const note = (fields) => ({ ts: at(0), from: 'w1', type: 'error', msg: 'Agent w1 failed: no', project: '/src/hub', priority: 'normal', expires_at: at(59), ...fields });
 
 /**
- * @param {{sessions?: Session[], ended?: Session[], needs?: Need[], questions?: Question[], notifications?: Notification[]}} all
+ * @param {{sessions?: Session[], ended?: Session[], needs?: Need[], questions?: Question[]}} all
  * @returns {import('../../web/core/attention.js').Known}
  */
-function known({ sessions = [], ended = [], needs = [], questions = [], notifications = [] }) {
+function known({ sessions = [], ended = [], needs = [], questions = [] }) {
   const places = (/** @type {Session[]} */ list) => new Map(list.map((it) => [`${it.project}/${it.id}`, it]));
   return {
     sessions: places(sessions),
     endedSessions: places(ended),
     needs,
     questions: new Map(questions.map((it) => [it.id, it])),
-    notification: (id) => notifications.find((it) => it.id === id) ?? null,
   };
 }
 const keys = (/** @type {Parameters<typeof known>[0]} */ all) => attentionItems(known(all)).map(({ kind, name }) => `${name} ${kind}`);
@@ -48,13 +44,6 @@ test('the order is the hub’s, and a question that it does not rank yet comes l
 test('a settled question needs no answer; a claimed one still does', () => {
   const states = /** @type {const} */ (['claimed', 'answered', 'withdrawn', 'superseded', 'expired']);
   assert.deepEqual(keys({ questions: states.map((state, id) => question({ id, state, from: state })) }), ['claimed question']);
-});
-
-test('a need shows all of its words, a cut one those of its notification', () => {
-  const text = (/** @type {Partial<Need>} */ fields) => attentionItems(known({ needs: [need({ id: 's1', notification: 3, ...fields })], notifications: [note({ id: 3, data: { said: 'all of it' } })] }))[0].text;
-  assert.equal(text({ brief: 'short' }), 'short');
-  assert.equal(text({ brief: 'lo…', complete: false }), 'all of it');
-  assert.equal(text({ brief: 'lo…', complete: false, notification: 4 }), 'lo…', 'retention has dropped the report');
 });
 
 test('what the hub does not count is shown', () => {

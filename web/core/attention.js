@@ -11,7 +11,6 @@ import { showDirection } from './tool.js';
  * @property {Map<string, Session>} endedSessions
  * @property {Map<number, Question>} questions
  * @property {Need[]} needs
- * @property {(id: number) => Notification|null|undefined} notification undefined until it is loaded, null if the hub no longer has it
  *
  * @typedef {object} AttentionItem
  * @property {string} key the need's id
@@ -23,7 +22,6 @@ import { showDirection } from './tool.js';
  * @property {Session} [session]
  * @property {Question} [question]
  * @property {Need} [need] absent for a moment after a question has arrived, and for a settled one
- * @property {Notification} [notification] that reports it
  */
 
 /**
@@ -76,7 +74,7 @@ export function settledItem(question, data) {
  */
 export function itemOf(id, data) {
   const question = data.questions.get(id);
-  if (!question) return attentionItems(data).find(({ notification }) => notification?.id === id) ?? null;
+  if (!question) return attentionItems(data).find(({ need }) => need?.notification === id) ?? null;
   const find = sessionFinder([...data.sessions.values(), ...data.endedSessions.values()]);
   return questionItem(question, find(question.project, question.from));
 }
@@ -139,10 +137,7 @@ function questionItem(question, session) {
 function needItem(need, data) {
   const { id, kind, since, project, name, brief } = need;
   const key = `${project}/${need.session}`;
-  const notification = (need.notification !== undefined && data.notification(need.notification)) || undefined;
-  const said = Object(notification?.data).said ?? notification?.msg;
-  const text = need.complete || said === undefined ? brief : [notification?.title, said].filter(Boolean).join('\n');
-  return { key: id, kind, ts: since, project, name: showDirection(name), text, session: data.sessions.get(key) ?? data.endedSessions.get(key), need, notification };
+  return { key: id, kind, ts: since, project, name: showDirection(name), text: brief, session: data.sessions.get(key) ?? data.endedSessions.get(key), need };
 }
 
 /**

@@ -68,7 +68,7 @@ export class HubNeed extends StoreElement {
     setProperty(this.#wait, 'hidden', until === undefined);
     if (until !== undefined) setTime(this.#until, until);
     setProperty(this.#snoozeButton, 'hidden', item.kind === 'urgent');
-    const text = capitalize(item.text);
+    const text = capitalize(item.need ? this.store.wordsOf(item.need) : item.text);
     setText(this.#about, aboutOf(item.session, item.need?.title));
     showMarkdown(this.#text, text, { store: this.store, context: contextOf(this.store, item.session) });
   }

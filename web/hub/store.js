@@ -36,6 +36,8 @@ export class Store extends EventTarget {
   feed = new Feed();
   /** Notifications that the feed does not have; null for one that the hub no longer has. @type {Map<number, Notification|null>} */
   #older = new Map();
+  /** The whole words of needs, by id and revision. @type {Map<string, string>} */
+  #words = new Map();
   /** @type {Map<string, Holder>} by `project/inbox` */
   waiters = new Map();
   /** @type {Preferences} */
@@ -156,6 +158,34 @@ export class Store extends EventTarget {
     this.sessions = new Map(sessions.map((it) => [`${it.project}/${it.id}`, it]));
     this.endedCount = ended;
     this.changed('sessions');
+  }
+
+  /**
+   * The whole words of a need; their beginning until they are loaded.
+   *
+   * @param {import('../core/types.js').Need} need
+   */
+  wordsOf({ id, revision, brief, complete }) {
+    if (complete) return brief;
+    const key = `${id} ${revision}`;
+    if (!this.#words.has(key)) this.#loadWords(id, key);
+    return this.#words.get(key) || brief;
+  }
+
+  /** @param {string} id @param {string} key */
+  async #loadWords(id, key) {
+    this.#words.set(key, '');
+    for (const oldest of this.#words.keys()) {
+      if (this.#words.size <= KEPT) break;
+      this.#words.delete(oldest);
+    }
+    try {
+      this.#words.set(key, (await this.api.get(`/needs/${id}`)).text ?? '');
+      this.changed('needs');
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      this.#words.delete(key);
+    }
   }
 
   /** Applies the changes of the list of sessions. @param {import('../core/types.js').Schemas['SessionsEvent']} changes */

@@ -10,6 +10,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use axum::routing::{delete, get, post, put};
 use hub_protocol::About;
+use tower_http::compression::CompressionLayer;
 
 use crate::http::error::{ApiError, Code};
 use crate::http::login::LoginState;
@@ -66,7 +67,9 @@ pub fn router(hub: Hub, login: LoginState, state_dir: &Path, describe: Describe)
         .route("/mcp", post(mcp::mcp).with_state(mcp))
         .route(
             "/dashboard",
-            get(dashboard::dashboard).with_state(about.clone()),
+            get(dashboard::dashboard)
+                .with_state(about.clone())
+                .layer(CompressionLayer::new()),
         )
         .route("/hub", get(about::about).with_state(about))
         .route("/hello", get(hello::hello).with_state(login.clone()))

@@ -17,6 +17,9 @@ use crate::core::asked::is_of_hook;
 use crate::http::error::ApiError;
 use crate::http::request::params::Params;
 
+/// The most bytes of words that a row shows.
+const MAX_ROW: usize = 300;
+
 #[derive(Debug, Serialize)]
 pub(super) struct Dashboard {
     hub: About,
@@ -36,8 +39,7 @@ pub(super) async fn dashboard(
     let sessions = sessions::list(hub(), Params(SessionListParams::default()));
     let sessions = sessions.await?.0;
     let needs = needs::list(hub()).await?.0.needs;
-    let last = sessions.sessions.iter().filter_map(|it| it.last);
-    let shown = last.chain(needs.iter().filter_map(|it| it.notification));
+    let shown = sessions.sessions.iter().filter_map(|it| it.last);
     let mut history = history::newest(&state.hub).await?;
     leave_words_out(&mut history, &shown.collect());
     Ok(Json(Dashboard {
@@ -64,9 +66,9 @@ fn leave_words_out(page: &mut HistoryPage, shown: &HashSet<Seq>) {
         let is_shown = notification["id"]
             .as_u64()
             .is_some_and(|it| shown.contains(&it));
-        let data = notification
-            .get_mut("data")
-            .filter(|it| !is_shown && is_of_hook(it));
+        let is_long = |it: &Value| it["said"].as_str().is_some_and(|it| it.len() > MAX_ROW);
+        let data = notification.get_mut("data");
+        let data = data.filter(|it| !is_shown && is_of_hook(it) && is_long(it));
         let data = data.and_then(Value::as_object_mut);
         let words = data.and_then(|it| it.shift_remove("said"));
         if words.is_some()
