@@ -64,15 +64,15 @@ pub fn protect(routes: Router, guard: Guard) -> Guarded {
 
 impl Guarded {
     /// Answers one request. A plain method, because as a layer the guard would cost every request a boxed future and a
-    /// clone of all routes.
-    pub async fn answer(self, mut request: Request) -> Response {
+    /// clone of itself.
+    pub async fn answer(&self, mut request: Request) -> Response {
         let is_foreign_worker = is_foreign_worker(&request);
         let mut response = match self.guard.admit(&request) {
-            Ok(None) => respond(self.routes, request).await,
+            Ok(None) => respond(self.routes.clone(), request).await,
             Ok(Some(session)) => {
                 request.extensions_mut().insert(session.clone());
                 // Boxed, because every other request would have to be as large as two of these.
-                let response = Box::pin(respond(self.routes, request));
+                let response = Box::pin(respond(self.routes.clone(), request));
                 match session.removed().run_until_cancelled(response).await {
                     Some(response) => end_with(&session, response),
                     None => session_over().into_response(),

@@ -146,7 +146,7 @@ impl Server {
     }
 
     fn answer<'a>(
-        &self,
+        &'a self,
         request: Request<Incoming>,
         peer: Peer,
         status: &ConnectionStatus,
@@ -158,9 +158,8 @@ impl Server {
         let unread = body.unread();
         let mut request = Request::from_parts(parts, Body::new(body));
         request.extensions_mut().insert(peer);
-        let answering = self.app.clone().answer(request);
         Box::pin(async move {
-            let response = answering.await;
+            let response = self.app.answer(request).await;
             unread.drain().await;
             let response = response.map(|body| ResponseBody { body, _busy: busy });
             Ok(exit.unless_endless(response).await)

@@ -341,6 +341,20 @@ fn a_journal_whose_directory_is_gone_accepts_nothing_and_writes_nothing_where_it
 }
 
 #[test]
+fn what_is_accepted_after_the_store_is_gone_stays_in_the_log() {
+    let (dir, journal) = fresh();
+    append(&journal, &[10]);
+    fs::rename(dir.path().join("journal"), dir.path().join("moved")).unwrap();
+    // Many times more than the log holds.
+    let refused = (2..200).find(|&seq| journal.append(&entries(seq, &[1000])).is_err());
+    assert!(refused.is_some());
+    let log = fs::read(dir.path().join("wal")).unwrap().into();
+    let kept = wal::commits_above(1, &log);
+    let kept: Vec<Seq> = kept.iter().map(|it| it.frame.last()).collect();
+    assert_eq!(kept, (2..=journal.head()).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_directory_that_is_gone_is_noticed_without_any_append() {
     let (dir, journal) = fresh();
     append(&journal, &[10]);
