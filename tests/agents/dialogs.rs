@@ -68,7 +68,8 @@ fn several_questions_of_a_dialog_are_answered_together() {
         said.contains("1. Which size? (Small / Large) 2. Which others?"),
         "{said}"
     );
-    hub.hubctl(&["answer", &question["id"].to_string(), "Large; Small, Large"]);
+    let id = question["id"].to_string();
+    hub.hubctl(&["answer", &id, "--each", "Large", "--each", "Small, Large"]);
     let told = claude.model.until_received("\"Which size?\"=\"Large\"");
     assert_eq!(
         told.count_new("\"Which others?\"=\"Small, Large\""),

@@ -338,7 +338,8 @@ async fn the_sessions_come_whole_at_first_and_then_as_they_change() {
         first["sessions"],
         client.read("/sessions").await["sessions"]
     );
-    client.register("w2", json!({ "title": "Cart" })).await;
+    let titled = json!({ "title": "Cart" });
+    client.put_json("/sessions/w2", titled).await.expect(200);
     let changed = events.next_of("sessions").await.data;
     assert_eq!(each(&changed["sessions"], "title"), json!(["Cart"]));
     client.end_session("w1").await;
@@ -354,6 +355,8 @@ async fn the_sessions_come_whole_at_first_and_then_as_they_change() {
         json!(["w2"])
     );
     let tool = json!({ "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": { "command": "make" } });
+    let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });
+    client.hook("", "w2", prompt).await;
     client.hook("", "w2", tool).await;
     loop {
         let list = events.next_of("sessions").await.data["sessions"].take();
