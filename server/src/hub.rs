@@ -19,7 +19,7 @@ use crate::core::rejected::Rejected;
 use crate::core::rule::RuleSet;
 use crate::core::wake_files::WakeFiles;
 use crate::fold::State;
-use crate::hub::follow::{Followed, Slot};
+use crate::hub::follow::{FollowedList, ListSlot};
 use crate::hub::metrics::Metrics;
 use crate::hub::writer::{Ask, Done, Reload, Writer};
 use crate::log::Log;
@@ -69,8 +69,8 @@ struct HubInner {
     programs: Arc<Programs>,
     due: watch::Receiver<Option<Instant>>,
     presence: watch::Sender<u64>,
-    needs: Slot<Vec<Need>>,
-    sessions: Slot<Sessions>,
+    needs: ListSlot<Vec<Need>>,
+    sessions: ListSlot<Sessions>,
     leases: LeaseKey,
     rules: Rules,
     rule_set: Arc<RuleSet>,
@@ -162,8 +162,8 @@ impl Hub {
             waiters: waiters.clone(),
             programs: Arc::default(),
             presence,
-            needs: Slot::default(),
-            sessions: Slot::default(),
+            needs: ListSlot::default(),
+            sessions: ListSlot::default(),
             leases: parts.leases,
             rules: parts.rules,
             rule_set: Arc::clone(&parts.rule_set),
@@ -468,12 +468,12 @@ impl Hub {
     }
 
     /// Follows what the person has to do.
-    pub fn follow_needs(&self) -> Followed<Vec<Need>> {
+    pub fn follow_needs(&self) -> FollowedList<Vec<Need>> {
         follow::follow::<needs::NeedList>(self, &self.0.needs)
     }
 
     /// Follows the sessions that have not ended.
-    pub fn follow_sessions(&self) -> Followed<Sessions> {
+    pub fn follow_sessions(&self) -> FollowedList<Sessions> {
         follow::follow::<sessions::SessionList>(self, &self.0.sessions)
     }
 

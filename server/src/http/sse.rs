@@ -14,7 +14,7 @@ use hub_protocol::{Cursor, Epoch, Need, Seq, Sessions};
 use tokio::sync::watch;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use crate::hub::follow::Followed;
+use crate::hub::follow::FollowedList;
 use crate::hub::{Hub, StreamPermit};
 use crate::log::fanout::{StreamProgress, Subscription};
 use crate::log::journal::JournalError;
@@ -149,7 +149,7 @@ struct EventReader {
     subscription: Subscription,
     presence: Option<watch::Receiver<u64>>,
     presence_due: bool,
-    needs: Option<Followed<Vec<Need>>>,
+    needs: Option<FollowedList<Vec<Need>>>,
     needs_due: bool,
     sessions: Option<Box<SessionReader>>,
     sessions_due: bool,
@@ -161,7 +161,7 @@ struct EventReader {
 
 /// The sessions as a reader has them.
 struct SessionReader {
-    followed: Followed<Sessions>,
+    followed: FollowedList<Sessions>,
     /// The list that the reader got last.
     known: Option<Arc<Sessions>>,
 }

@@ -25,10 +25,10 @@ pub trait List: Default + Send + 'static {
 type Receiver<T> = watch::Receiver<Arc<T>>;
 
 /// The place where the readers of a list find the task that computes it.
-pub type Slot<T> = Mutex<Weak<Receiver<T>>>;
+pub type ListSlot<T> = Mutex<Weak<Receiver<T>>>;
 
 /// A reader of a list.
-pub struct Followed<T> {
+pub struct FollowedList<T> {
     /// The list, changed at first and each time that it differs.
     pub list: Receiver<T>,
     #[allow(dead_code)] // held until the reader ends
@@ -36,7 +36,7 @@ pub struct Followed<T> {
 }
 
 /// Follows a list.
-pub fn follow<L: List>(hub: &Hub, slot: &Slot<L::Whole>) -> Followed<L::Whole> {
+pub fn follow<L: List>(hub: &Hub, slot: &ListSlot<L::Whole>) -> FollowedList<L::Whole> {
     let mut known = sync::lock(slot);
     let shared = known.upgrade().unwrap_or_else(|| {
         let (sender, receiver) = watch::channel(Arc::default());
@@ -45,7 +45,7 @@ pub fn follow<L: List>(hub: &Hub, slot: &Slot<L::Whole>) -> Followed<L::Whole> {
     });
     *known = Arc::downgrade(&shared);
     let list = (*shared).clone();
-    Followed { list, shared }
+    FollowedList { list, shared }
 }
 
 /// Computes the list at each change, until nobody follows it.
