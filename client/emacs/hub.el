@@ -302,7 +302,8 @@ ANSWER is a text, or a list with one for each question of a dialog."
     (message "Answered %s" id)))
 
 (defun hub--read (question control)
-  "Read an answer for one CONTROL of QUESTION; its options are offered for completion."
+  "Read an answer for one CONTROL of QUESTION.
+Its options are offered for completion."
   (let-alist control
     (let ((prompt (format "%s " (hub--visible (or .question (alist-get 'text question)))))
           (labels (mapcar (lambda (it) (alist-get 'label it)) .options)))

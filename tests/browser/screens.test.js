@@ -63,8 +63,8 @@ for (const look of LOOKS) {
   for (const [kind, { ask: add }] of Object.entries(LONG)) {
     test(`a long ${kind} fits, ${name}`, async () => {
       const hub = await startHub();
-      await add(hub);
       const page = await openDashboard(hub, look);
+      await add(hub);
       if (look.width < 900) await page.locator('.queue-row').click();
       await page.locator('hub-stage').getByRole('button', { name: 'Answer, login' }).or(page.locator('hub-stage').getByRole('button', { name: 'Approve, login' })).waitFor();
       await picture(page, `long-${kind}-${name}`);

@@ -22,13 +22,32 @@
 
 (defun hub-test-question (id)
   "Return the question ID, which may be closed."
-  (cl-find id (alist-get 'questions (hub--parse (hub-test-ctl "questions --all --json")))
+  (cl-find id (alist-get 'questions (hub--parse (hub-test-ctl "questions --all --all-projects --json")))
            :key (lambda (it) (alist-get 'id it))))
 
 (defun hub-test-ask (from type text)
   "Ask the person TEXT as the session FROM; return the question's number."
   (alist-get 'id (hub--parse
                   (hub--run (list "notify" "--json" "--from" from "--type" type text)))))
+
+(defun hub-test-held (from questions)
+  "Ask QUESTIONS in a dialog of the agent FROM; return the question's number.
+The agent's hook waits for the answer."
+  (let ((event (format "{\"session_id\": \"%s\", \"hook_event_name\": \"PermissionRequest\",
+\"tool_name\": \"AskUserQuestion\", \"tool_input\": {\"questions\": [%s]}}" from questions))
+        id)
+    (make-process :name "hub-test-held" :noquery t
+                  :command (list "curl" "-s" "--unix-socket"
+                                 (expand-file-name "hub.sock" (getenv "HUB_STATE_DIR"))
+                                 "--data-binary" event "http://localhost/hooks/claude"))
+    (hub-test-until
+     (lambda ()
+       (dolist (it (alist-get 'questions (hub--parse (hub-test-ctl "questions --all-projects --json"))))
+         (let-alist it
+           (when (and (equal .from from) .deliverable)
+             (setq id .id))))
+       id))
+    id))
 
 (defun hub-test-until (holds)
   "Handle events until the function HOLDS returns true."
@@ -121,10 +140,7 @@
       ;; Each question of a dialog has an answer of its own.
       (let* ((part "{\"question\": \"%s?\", \"options\": [{\"label\": \"%s; b\"}]}")
              (parts (concat (format part "One" "a") "," (format part "Two" "c")))
-             (data (format "{\"via\": \"hook\", \"dialog\": {\"tool_input\": {\"questions\": [%s]}}}" parts))
-             (third (alist-get 'id (hub--parse
-                                    (hub--run (list "notify" "--json" "--from" "asker-1" "--type" "question"
-                                                    "--data" data "Two questions"))))))
+             (third (hub-test-held "asker-6" parts)))
         (revert-buffer)
         (goto-char (point-min))
         (while (not (equal third (alist-get 'id (tabulated-list-get-id))))
