@@ -50,6 +50,18 @@ test('the cron line works under cron, also from a directory with odd characters'
   assert.deepEqual([said.from, said.msg], ['cron', 'backup ended with 3']);
 });
 
+test('a test question is answered as one of an agent', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub);
+  await page.getByRole('button', { name: 'Send me a test question' }).click();
+  await page.locator('hub-stage').getByText('This is a test.').waitFor();
+  await until(() => page.locator('hub-empty').isHidden(), { what: 'the introduction is hidden' });
+  await page.locator('hub-stage').getByRole('button', { name: /^This one/ }).click();
+  await page.getByRole('button', { name: 'Send now, test' }).click();
+  await until(async () => (await hub.get('/questions?state=all')).questions[0].answer === 'This one', { what: 'the answer is stored' });
+  await page.locator('hub-stage').getByText('Nobody needs you.').waitFor();
+});
+
 test('one click copies a command', async () => {
   const hub = await startHub();
   const context = await newContext({ permissions: ['clipboard-read', 'clipboard-write'] });

@@ -27,15 +27,21 @@ export class HubEmpty extends StoreElement {
       'section',
       { class: 'introduction', 'aria-labelledby': 'introduction-title' },
       h('h2', { id: 'introduction-title' }, 'No agents and no notifications yet'),
-      h('p', { class: 'summary' }, 'Agents appear here by themselves once their hooks are installed, and any program can publish notifications. Three ways to begin:'),
+      h('p', { class: 'summary' }, 'Agents appear here by themselves once their hooks are installed, and any program can publish notifications. Four ways to begin:'),
       h(
         'ol',
         {},
         step('Get notified by your agents', 'Their hooks report questions, waits, failures and completed work. Install them once, then start an agent as usual.', 'hubctl hooks install claude', 'Copy the hooks command', ' Also ', h('code', {}, 'codex'), ', ', h('code', {}, 'gemini'), ', ', h('code', {}, 'opencode'), ' and others.'),
+        h('li', {}, h('h3', {}, 'See how a question works'), h('p', {}, 'It waits in the queue like one of an agent, until you answer it.'), h('button', { onclick: () => this.#ask() }, 'Send me a test question')),
         step('Publish a notification', 'Paste this into a terminal. It appears on this page.', firstCommand(hub), 'Copy the curl command'),
         step('Get notified about a job', 'Add this line with ', cronLine(hub), 'Copy the cron line', h('code', {}, 'crontab -e'), '. Replace ', h('code', {}, 'backup'), ' with your own command.'),
       ),
     );
+  }
+
+  #ask() {
+    const question = { from: 'test', to: 'person', type: 'question', msg: 'This is a test. Which answer shall reach the agent?', options: ['This one', 'That one'] };
+    return this.store.attempt(() => this.store.api.post('/notify', question));
   }
 }
 

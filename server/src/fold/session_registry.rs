@@ -1,6 +1,7 @@
 //! The registry: how sessions are registered, named, made primary and ended.
 
 use hub_protocol::{InboxName, Kind, Process, ProjectName, SessionInfo, SessionState, Timestamp};
+use serde_json::json;
 
 use super::session::{Registered, Session, SessionDue, SessionKey, changed};
 use super::transaction::Transaction;
@@ -343,10 +344,15 @@ impl Transaction<'_> {
         for ((project, key), due) in state.sessions.due(self.now) {
             let place = (project, key);
             let name = texts::name(key, state.session(project, key));
-            let (kind, msg) = match due {
-                SessionDue::Waits => (Kind::Waiting, state.still_busy(place)),
+            let (kind, msg, data) = match due {
+                SessionDue::Waits => (Kind::Waiting, state.still_busy(place), None),
                 SessionDue::Fails(reason) => {
-                    (Kind::Error, format!("Agent {name} failed: {reason}"))
+                    let msg = format!("Agent {name} failed: {reason}");
+                    (
+                        Kind::Error,
+                        msg,
+                        Some(json!({ "via": "hook", "said": reason })),
+                    )
                 }
                 SessionDue::InboxCloses => {
                     self.also([Record::InboxClosed(InboxClosed {
@@ -357,7 +363,9 @@ impl Transaction<'_> {
                     continue;
                 }
             };
-            self.post_or_record(self.draft(place, kind, msg));
+            let mut draft = self.draft(place, kind, msg);
+            draft.body.data = data;
+            self.post_or_record(draft);
         }
     }
 }
