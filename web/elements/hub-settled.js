@@ -3,7 +3,7 @@
 import { copy } from './copyable.js';
 import { h } from './dom.js';
 import { StoreElement } from './store-element.js';
-import { settlementText } from '../core/attention.js';
+import { isOpenQuestion, settlementText } from '../core/attention.js';
 import { sessionFinder } from '../core/sessions.js';
 
 /** @import { AttentionItem } from '../core/attention.js' */
@@ -35,7 +35,8 @@ export class HubSettled extends StoreElement {
    * @param {(key: string) => HubQuestion|HubNeed|undefined} cardOf
    */
   compare(now, sent, cardOf) {
-    const all = [...now, ...sent];
+    // An answer that is still held here settles nothing yet; one on its way to the agent does.
+    const all = [...now, ...sent.filter(({ question }) => isOpenQuestion(question))];
     const before = this.#known ?? all;
     const isIn = (/** @type {AttentionItem[]} */ items) => (/** @type {AttentionItem} */ { key }) => items.some((item) => item.key === key);
     const added = all.filter((item) => !isIn(before)(item));
