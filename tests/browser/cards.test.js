@@ -311,6 +311,7 @@ test('the calm sentence is impossible while anything needs the person, and readi
   }
   await shows('limit');
   await until(async () => (await page.title()) === 'hub', { what: 'nothing counts' });
+  await page.getByText('Nothing to do now.').waitFor();
   assert.equal(await page.getByText('Nobody needs you').count(), 0);
   await page.locator('hub-queue-list summary').getByText('Nothing to do yet').click();
   await page.locator('[data-kind=limit] > .queue-row').click();

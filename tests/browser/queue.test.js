@@ -50,7 +50,7 @@ for (const [how, type] of /** @type {const} */ ([['at once', typeAtOnce], ['key 
     await shows(page, ids[0]);
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50))));
     await type(page, keys);
-    await page.locator('hub-stage').getByText('Nobody needs you.').or(page.locator('hub-stage').getByText('No questions.')).waitFor();
+    await page.locator('hub-stage').getByText('Nobody needs you.').waitFor();
     const answers = [];
     for (const id of ids) answers.push(await answered(hub, id));
     assert.deepEqual(answers, ['allow', 'allow', 'allow', 'allow', 'allow', 'one', 'two', 'three', 'two', 'one']);

@@ -280,4 +280,12 @@ async fn nobody_but_a_hook_speaks_as_one() {
         client.question(id).await["controls"],
         json!([{ "type": "reply" }])
     );
+    let rules =
+        json!({ "request": { "suggestions": [{ "type": "setMode", "mode": "acceptEdits" }] } });
+    let approval = json!({ "msg": "May I?", "from": "w1", "type": "approval", "data": rules });
+    let id = client.notify(approval).await;
+    assert_eq!(
+        client.question(id).await["controls"][0]["always"],
+        Value::Null
+    );
 }

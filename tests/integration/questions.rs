@@ -586,3 +586,29 @@ async fn a_request_says_whether_its_text_is_the_whole_of_it() {
     assert_eq!(question["complete"], false);
     assert!(question["text"].as_str().unwrap().ends_with('…'));
 }
+
+#[tokio::test]
+async fn only_its_terminal_allows_a_request_that_the_hub_does_not_have_whole() {
+    let (hub, client) = memory_hub();
+    let event = json!({ "hook_event_name": "PermissionRequest", "tool_name": "Write", "tool_input": { "file_path": "/a" } });
+    let (ask, question) = asks(&client, "", event).await;
+    let id = question["id"].as_u64().expect("an id");
+    assert_eq!(question["controls"][0]["allow"], false);
+    let person = hub.person().await;
+    let reply = json!({ "msg": "allow", "type": "answer", "from": "person", "reply_to": id });
+    for refused in [
+        person.answer(id, "allow").await,
+        person.answer(id, "allow always").await,
+        person.post_json("/notify", &reply).await,
+    ] {
+        let refused = refused.expect(422).json();
+        let says = refused["detail"].as_str().expect("a detail");
+        assert!(says.contains("own terminal"), "{says}");
+    }
+    let own = json!({ "verdict": "allow", "session": "w1" });
+    let path = format!("/needs/{id}/answer");
+    client.post_json(&path, &own).await.expect(403);
+    person.answer(id, "deny").await.expect(201);
+    let told = ask.await.expect("a reply");
+    assert_eq!(told["hookSpecificOutput"]["decision"]["behavior"], "deny");
+}

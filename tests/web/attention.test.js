@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { attentionItems, counts, emptyText, settlementText, wordsOf } from '../../web/core/attention.js';
+import { attentionItems, counts, settlementText, wordsOf } from '../../web/core/attention.js';
 import { queueOf, successor } from '../../web/core/queue.js';
 
 /** @typedef {import('../../web/core/types.js').Session} Session */
@@ -68,17 +68,6 @@ test('the next need is selected instead of one that is gone, else the previous o
   assert.equal(successor('c', ['a', 'b', 'c'], ['a', 'b']), 'b');
   assert.equal(successor('x', ['a'], ['a', 'b']), 'a', 'an unknown one');
   assert.equal(successor('a', ['a'], []), '');
-});
-
-test('the calm sentence is said only while no live session waits for the person', () => {
-  const said = (/** @type {import('../../web/core/types.js').Phase['name'][]} */ ...names) => {
-    const { strong, more } = emptyText(names.map((name, n) => session({ id: `w${n}`, ...phase(name) })), 'All done.');
-    return `${strong} ${more}`;
-  };
-  assert.equal(said('working', 'done'), 'Nobody needs you. All done.');
-  assert.equal(said('your_turn', 'your_turn', 'working'), 'No questions. 2 agents wait for your turn.');
-  assert.equal(said('blocked', 'your_turn'), 'No questions. 1 agent waits for your turn. 1 agent is blocked.');
-  assert.equal(said('needs_you'), 'No questions. 1 agent waits for an answer.');
 });
 
 test('each need keeps its key while it is the same', () => {

@@ -1,6 +1,6 @@
 /** The hub's needs, and the questions with their state. */
 
-import { isEnded, sessionFinder } from './sessions.js';
+import { sessionFinder } from './sessions.js';
 import { showDirection } from './tool.js';
 
 /** @import { Need, Notification, Question, Session } from './types.js' */
@@ -86,28 +86,6 @@ export function itemOf(id, data) {
  */
 export function isOnItsWay({ state, delivery }) {
   return state === 'answered' && (delivery === 'stored' || delivery === 'delivered');
-}
-
-/**
- * The sentence for an empty queue. Agents may still wait for the person: muted ones, or ones whose turn has
- * ended.
- *
- * @param {Iterable<Session>} sessions
- * @param {string} summary of the sessions
- * @returns {{strong: string, more: string}}
- */
-export function emptyText(sessions, summary) {
-  const live = [...sessions].filter((session) => !isEnded(session));
-  const count = (/** @type {string} */ name) => live.filter(({ phase }) => phase.name === name).length;
-  const [asking, turns, blocked] = [count('needs_you'), count('your_turn'), count('blocked')];
-  const agents = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => (n === 1 ? `1 agent ${one}.` : `${n} agents ${many}.`);
-  const waits = [
-    asking > 0 && agents(asking, 'waits for an answer', 'wait for an answer'),
-    turns > 0 && agents(turns, 'waits for your turn', 'wait for your turn'),
-    blocked > 0 && agents(blocked, 'is blocked', 'are blocked'),
-  ].filter(Boolean);
-  if (waits.length === 0) return { strong: 'Nobody needs you.', more: summary };
-  return { strong: 'No questions.', more: waits.join(' ') };
 }
 
 /**

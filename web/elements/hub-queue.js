@@ -6,7 +6,7 @@ import './hub-stage.js';
 import { onAddress, openNeed, openView, setAddress, withNeed } from './address.js';
 import { StoreElement } from './store-element.js';
 import { WaitingKeys } from './waiting-keys.js';
-import { emptyText, isOnItsWay } from '../core/attention.js';
+import { isOnItsWay } from '../core/attention.js';
 import { actionOf } from '../core/keys.js';
 import { successor } from '../core/queue.js';
 import { shortPaths, summarize } from '../core/sessions.js';
@@ -101,9 +101,8 @@ export class HubQueue extends StoreElement {
    * @param {(item: AttentionItem) => string} title
    */
   #show(all, count, title) {
-    const { sessions } = this.store;
     const at = all.findIndex(({ key }) => key === this.#selected);
-    const empty = emptyText(sessions.values(), summarize(sessions.values()));
+    const empty = { strong: all.length > 0 ? 'Nothing to do now.' : 'Nobody needs you.', more: summarize(this.store.sessions.values()) };
     const item = all[at];
     this.#stage.show(item ? { item, title: title(item), at: at + 1, count: Math.max(count, at + 1) } : null, empty);
     if (!item) this.#keys.drop();

@@ -3,6 +3,7 @@
 import { alertFor, alertForRest, callsOf, iconState, iconUrl, isSettled, MORE, pageTitle, selectAlerts, urgentCall } from '../core/alerts.js';
 import { isFocused, trackFocus } from './focus.js';
 import { Problem } from './problem.js';
+import { queueNow } from './queue.js';
 import { alertBySound } from './sound.js';
 import { canNotify, workerRegistration } from './worker.js';
 
@@ -53,7 +54,7 @@ export class Alerts {
     const { store } = this;
     const signal = store.closed;
     trackFocus(store.api, signal);
-    const stop = store.watch(['needs', 'feed', 'connection'], () => this.#update());
+    const stop = store.watch(['questions', 'needs', 'sessions', 'feed', 'connection'], () => this.#update());
     store.addEventListener('arrived', (event) => this.#addUrgent(/** @type {CustomEvent} */ (event).detail.notifications), { signal });
     navigator.serviceWorker?.addEventListener('message', (event) => this.#receive(event), { signal });
     // The message lets the worker close what no page could close any more.
@@ -79,8 +80,8 @@ export class Alerts {
   /** Updates the title and the icon, calls the person for new needs, and closes notifications of settled ones. */
   #update() {
     const { store } = this;
-    const counted = store.needs.filter(({ counts }) => counts);
-    showInTab(counted.length, iconState(counted.map(({ kind }) => kind), store.connection.state));
+    const { open } = queueNow(store);
+    showInTab(open.length, iconState(open.map(({ kind }) => kind), store.connection.state));
     if (!store.ready) return;
     const calls = callsOf(store.needs);
     const before = this.#known;

@@ -155,9 +155,7 @@ export class Store extends EventTarget {
 
   /** @param {{sessions: Session[], ended: number}} list */
   setSessions({ sessions, ended }) {
-    this.sessions = new Map(sessions.map((it) => [`${it.project}/${it.id}`, it]));
-    this.endedCount = ended;
-    this.changed('sessions');
+    this.updateSessions({ whole: true, sessions, gone: [], ended });
   }
 
   /**

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::core::answer::{AnswerKind, FormAnswer};
 use crate::core::command::AgentEvent;
+use crate::core::controls::PLANS;
 use crate::core::record::TurnCause;
 
 /// The tool that asks the person. `PreToolUse` reports it, and then `PermissionRequest`, also in a mode without
@@ -16,7 +17,6 @@ use crate::core::record::TurnCause;
 /// and permissions are answered in the same way.
 const QUESTIONS: &str = "AskUserQuestion";
 /// Tools that ask whether to begin a plan, and whether the plan is right.
-const PLANS: [&str; 2] = ["EnterPlanMode", "ExitPlanMode"];
 /// The end of the first line of a form in which `hubctl mcp --dialogs` shows a question of the hub.
 const OWN_FORM: &str = "asks (question ";
 

@@ -103,10 +103,10 @@ impl fmt::Display for AnswerText {
 pub fn words_of(asked: &Notification, answer: &Answer) -> Result<AnswerText, String> {
     let controls = controls(asked);
     match (&controls[..], answer) {
-        ([Control::Verdict { allow, edits, .. }], Answer::Verdict(decision, reason)) => {
+        ([Control::Verdict { edits, .. }], Answer::Verdict(decision, reason)) => {
             let is_plan = asked.kind != Kind::Approval;
             let reason = reason.as_deref().unwrap_or_default().trim();
-            decided(*decision, reason, is_plan, (*allow, *edits)).map(AnswerText::Whole)
+            decided(*decision, reason, is_plan, *edits).map(AnswerText::Whole)
         }
         ([Control::Form { .. }], Answer::Verdict(Decision::Deny, None)) => {
             Ok(AnswerText::Whole("decline".into()))
@@ -134,14 +134,13 @@ pub fn words_of(asked: &Notification, answer: &Answer) -> Result<AnswerText, Str
 fn expected(controls: &[Control]) -> String {
     match controls {
         [Control::Verdict { edits: true, .. }] => {
-            "this plan takes `verdict`: allow, accept_edits, or deny with a `reason`".into()
+            "this plan takes `verdict`: allow, accept_edits, or deny with a `reason`; hubctl answer ID takes approve, 'approve: accept edits', or 'reject: why'".into()
         }
         [Control::Verdict { .. }] => {
-            "this takes `verdict`: allow, allow_always, or deny with a `reason`".into()
+            "this takes `verdict`: allow, allow_always, or deny with a `reason`; hubctl answer ID takes allow, 'allow always', or 'deny: why'".into()
         }
         [Control::Form { .. }] => {
-            "this form takes `form` with a value for each field, or `verdict`: deny or cancel"
-                .into()
+            "this form takes `form` with a value for each field, or `verdict`: deny or cancel; hubctl answer ID takes {JSON}, decline, or cancel".into()
         }
         [Control::Choice(_)] => {
             "this question takes one of its options in `choices`, or a text in `reply`".into()
@@ -152,12 +151,7 @@ fn expected(controls: &[Control]) -> String {
 }
 
 /// The words for a decision on a permission or a plan.
-fn decided(
-    decision: Decision,
-    reason: &str,
-    is_plan: bool,
-    (allow, edits): (bool, bool),
-) -> Result<String, String> {
+fn decided(decision: Decision, reason: &str, is_plan: bool, edits: bool) -> Result<String, String> {
     let words = match (decision, is_plan) {
         (Decision::Allow, false) => "allow",
         (Decision::AllowAlways, false) => "allow always",
@@ -173,12 +167,6 @@ fn decided(
     }
     if !reason.is_empty() {
         return Err("only a denial has a reason".into());
-    }
-    if decision != Decision::Deny && !allow {
-        return Err(
-            "the hub does not have all of this request: allow it in the agent's own terminal"
-                .into(),
-        );
     }
     Ok(words.into())
 }
@@ -413,18 +401,6 @@ mod tests {
             );
         }
         assert!(words_of(&permission, &Answer::Reply("allow".into())).is_err());
-    }
-
-    #[test]
-    fn only_the_terminal_allows_a_request_that_the_hub_had_to_cut() {
-        let request = json!({ "tool_name": "Bash", "tool_input": { "command": "ls…" } });
-        let cut = asked(
-            "approval",
-            &json!({ "via": "hook", "cut": "90000 bytes", "request": request }),
-        );
-        assert!(words_of(&cut, &Answer::Verdict(Decision::Allow, None)).is_err());
-        assert!(words_of(&cut, &Answer::Verdict(Decision::AllowAlways, None)).is_err());
-        assert!(words_of(&cut, &Answer::Verdict(Decision::Deny, None)).is_ok());
     }
 
     #[test]

@@ -398,6 +398,9 @@ pub enum Refusal {
         /// The answers that the agent takes.
         takes: AnswerKind,
     },
+    /// The answer allows a request that the hub does not have whole.
+    #[error("the hub does not have all of this request: allow it in the agent's own terminal")]
+    Unseen(Seq),
     /// The answerer may not answer this question.
     #[error("{0}")]
     NotAllowed(&'static str),

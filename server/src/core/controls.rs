@@ -10,10 +10,9 @@ pub const PLANS: [&str; 2] = ["ExitPlanMode", "EnterPlanMode"];
 
 /// The controls of a question or an approval.
 pub fn controls(it: &Notification) -> Vec<Control> {
-    let nothing = Value::Null;
-    let data = it.data.as_ref().unwrap_or(&nothing);
     if it.kind == Kind::Approval {
-        return vec![verdict(it, &data["request"]["suggestions"], false)];
+        let suggestions = asked::of_hook(it).map(|data| &data["request"]["suggestions"]);
+        return vec![verdict(it, suggestions.unwrap_or(&Value::Null), false)];
     }
     let dialog = asked::dialog_of(it);
     let tool = text(&dialog["tool_name"]);

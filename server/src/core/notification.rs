@@ -27,6 +27,8 @@ pub struct Draft {
     pub tail: Option<Bytes>,
     /// Whether the sender named the type: a defaulted one changes no session's state.
     pub explicit_kind: bool,
+    /// Whether it allows a request that the hub does not have whole.
+    pub allows_unseen: bool,
     /// Whether the sender may approve a permission that an agent asks for.
     pub may_approve: bool,
     /// Whether it wakes no waiter, because it is old or is only delivered with the next item that wakes.
@@ -72,6 +74,7 @@ impl Draft {
             body,
             tail: None,
             explicit_kind: true,
+            allows_unseen: false,
             may_approve: false,
             quiet: false,
             recorded: false,

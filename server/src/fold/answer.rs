@@ -86,6 +86,9 @@ impl State {
     pub fn undeliverable(&self, answer: &Draft, is_held: impl Fn(Seq) -> bool) -> Option<Refusal> {
         let id = answer.body.reply_to?;
         let question = self.questions.get(id)?;
+        if answer.allows_unseen {
+            return Some(Refusal::Unseen(id));
+        }
         let key = question.key.as_deref()?;
         match answer_kind(key) {
             Some(takes) if is_held(id) => {

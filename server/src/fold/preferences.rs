@@ -1,6 +1,6 @@
 //! The person's preferences: one set for the hub.
 
-use hub_protocol::{Preferences, Timestamp};
+use hub_protocol::{InboxName, Mute, Preferences, ProjectName, Timestamp};
 
 use super::State;
 use crate::core::record::{PreferencesSet, Record};
@@ -9,6 +9,18 @@ impl State {
     /// Returns the person's preferences: quiet hours, mutes and alerts.
     pub fn preferences(&self) -> &Preferences {
         &self.preferences
+    }
+
+    /// Returns the mute that keeps a sender from calling the person at `now`, by whichever of its names.
+    pub fn mute_of(
+        &self,
+        (project, from): (&ProjectName, &InboxName),
+        now: Timestamp,
+    ) -> Option<&Mute> {
+        let key = self.resolve(project, from);
+        let is_it = |name: &InboxName| name == key || name == from;
+        let mut mutes = self.preferences.mutes.iter();
+        mutes.find(|it| it.applies(project, is_it, now))
     }
 
     pub(super) fn decide_preferences(&self, wanted: &Preferences, now: Timestamp) -> Vec<Record> {

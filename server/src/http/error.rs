@@ -122,6 +122,7 @@ impl From<Refusal> for ApiError {
             | Refusal::ExpiredAlready
             | Refusal::SessionTooLarge { .. }
             | Refusal::OwnListener
+            | Refusal::Unseen(_)
             | Refusal::UnusableAnswer { .. } => Code::Invalid,
             Refusal::NeedChanged => Code::UnknownNeed,
             Refusal::UnknownSession { .. } => Code::UnknownSession,
@@ -142,7 +143,9 @@ impl From<Refusal> for ApiError {
             Refusal::QuestionSettled { id, state } => {
                 error.with(|it| (it.question, it.state) = (Some(id), Some(state)))
             }
-            Refusal::UnusableAnswer { id, .. } => error.with(|it| it.question = Some(id)),
+            Refusal::UnusableAnswer { id, .. } | Refusal::Unseen(id) => {
+                error.with(|it| it.question = Some(id))
+            }
             Refusal::InTerminal { id, place, .. } => {
                 error.with(|it| (it.question, it.place) = (Some(id), Some(place)))
             }

@@ -2,10 +2,12 @@
 
 use bytes::Bytes;
 use hub_protocol::{
-    Evidence, InboxName, Kind, MAX_ITEM_BYTES, Notification, Post, ProjectName, Seq, Timestamp,
+    Control, Evidence, InboxName, Kind, MAX_ITEM_BYTES, Notification, Post, ProjectName, Seq,
+    Timestamp, Verdict, verdict,
 };
 
 use crate::core::asked::is_of_hook;
+use crate::core::controls::controls;
 use crate::core::notification::{Draft, HEAD, HOOK_KEYS, is_longer, kind_of, tail_of};
 use crate::core::rejected::Rejected;
 use crate::hub::Hub;
@@ -129,6 +131,7 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
     let replied = replied(post.reply_to, kind, context.log)?;
     let late = context.now.as_millis() - ts.as_millis();
     let own_title = post.title.is_some();
+    let allows_unseen = kind == Kind::Answer && replied.is_unseen && allows(&post.msg);
     let mut notification = Notification {
         id: 0,
         ts,
@@ -166,6 +169,7 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
         body: notification,
         tail: Some(tail),
         explicit_kind: explicit.is_some(),
+        allows_unseen,
         may_approve: context.may_approve,
         quiet: context.spooled && late > QUIET_AFTER_MS,
         recorded: false,
@@ -283,6 +287,18 @@ struct Replied {
     project: Option<ProjectName>,
     /// The text of the answered question, because the session that receives the answer may have forgotten it.
     question: Option<String>,
+    /// Whether it asks to allow a request of which the hub does not have all.
+    is_unseen: bool,
+}
+
+/// Whether a notification asks to allow a request of which the hub does not have all.
+fn is_unseen(asked: &Notification) -> bool {
+    matches!(controls(asked)[..], [Control::Verdict { allow: false, .. }])
+}
+
+/// Whether an answer allows what it answers.
+fn allows(answer: &str) -> bool {
+    verdict(answer).is_some_and(|it| !matches!(it, Verdict::Deny(_)))
 }
 
 fn replied(reply_to: Option<Seq>, kind: Kind, log: &Log) -> Result<Replied, InvalidPost> {
@@ -305,10 +321,13 @@ fn replied(reply_to: Option<Seq>, kind: Kind, log: &Log) -> Result<Replied, Inva
         Some(parent) => {
             let json = event.as_ref().filter(|_| kind == Kind::Answer);
             let json = json.and_then(|event| event.json());
+            let asked: Option<Notification> =
+                json.and_then(|json| serde_json::from_slice(&json).ok());
             Ok(Replied {
                 hops: parent.route.hops + 1,
                 project: Some(parent.route.project.clone()),
-                question: json.and_then(|json| shortened(&json)),
+                is_unseen: asked.as_ref().is_some_and(is_unseen),
+                question: asked.map(|it| shortened(&it.msg)),
             })
         }
         None => Err(InvalidPost::Field(format!(
@@ -318,9 +337,8 @@ fn replied(reply_to: Option<Seq>, kind: Kind, log: &Log) -> Result<Replied, Inva
 }
 
 /// Returns the text of a stored question on one line, cut to [`MAX_QUESTION`] bytes.
-fn shortened(json: &[u8]) -> Option<String> {
-    let question: Notification = serde_json::from_slice(json).ok()?;
-    let words: Vec<&str> = question.msg.split_whitespace().collect();
+fn shortened(msg: &str) -> String {
+    let words: Vec<&str> = msg.split_whitespace().collect();
     let mut text = words.join(" ");
     if text.len() > MAX_QUESTION {
         let end = (0..=MAX_QUESTION)
@@ -329,7 +347,7 @@ fn shortened(json: &[u8]) -> Option<String> {
         text.truncate(end.unwrap_or(0));
         text.push('…');
     }
-    Some(text)
+    text
 }
 
 /// Returns the JSON after `{"id":0,`; the writer prepends the number.

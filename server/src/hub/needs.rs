@@ -74,7 +74,8 @@ impl Close {
 pub fn open(state: &State, waiters: &SharedWaiters) -> Vec<OpenNeed> {
     let now = Timestamp::now();
     let questions = state.questions(false).into_iter();
-    let questions = questions.map(|(id, question)| of_question(state, waiters, id, question));
+    let questions =
+        questions.map(|(id, question)| of_question(state, waiters, (id, question), now));
     let sessions = state.sessions(None);
     let sessions = sessions.filter_map(|(project, key, session)| {
         let place = (project.clone(), key.clone());
@@ -94,14 +95,14 @@ pub fn open(state: &State, waiters: &SharedWaiters) -> Vec<OpenNeed> {
     found
 }
 
-fn of_question(state: &State, waiters: &SharedWaiters, id: Seq, question: &Question) -> OpenNeed {
+fn of_question(
+    state: &State,
+    waiters: &SharedWaiters,
+    (id, question): (Seq, &Question),
+    now: Timestamp,
+) -> OpenNeed {
     let key = state.resolve(&question.project, &question.from);
     let session = state.session(&question.project, key);
-    let is_answerable = match state.reach(question) {
-        AnswerPath::Inbox => true,
-        AnswerPath::Request => waiters.read().held_until(id).is_some(),
-        AnswerPath::Nowhere => false,
-    };
     let kind = match question.kind {
         Kind::Approval => NeedKind::Permission,
         _ => NeedKind::Question,
@@ -116,12 +117,21 @@ fn of_question(state: &State, waiters: &SharedWaiters, id: Seq, question: &Quest
             session: session.map(|_| key.clone()),
             notification: Some(id),
             revision: id,
-            silenced: silenced(state, (&question.project, &question.from)),
+            silenced: silenced(state, (&question.project, &question.from), now),
             ..Need::default()
         },
         location: Some(state.location(id).unwrap_or(id)),
         close: None,
-        is_answerable,
+        is_answerable: is_answerable(state, waiters, id, question),
+    }
+}
+
+/// Whether an answer that is given to the hub reaches the asker.
+pub fn is_answerable(state: &State, waiters: &SharedWaiters, id: Seq, question: &Question) -> bool {
+    match state.reach(question) {
+        AnswerPath::Inbox => true,
+        AnswerPath::Request => waiters.read().held_until(id).is_some(),
+        AnswerPath::Nowhere => false,
     }
 }
 
@@ -174,7 +184,7 @@ fn of_session(
             session: Some(key.clone()),
             notification: phase.report,
             revision: phase.report.unwrap_or(session.seq),
-            silenced: silenced(state, (project, key)),
+            silenced: silenced(state, (project, key), now),
             text: phase.reason,
             ..Need::default()
         },
@@ -215,16 +225,11 @@ fn of_inbox<'a>(
 }
 
 /// Why the preferences keep a sender from calling the person now.
-fn silenced(state: &State, (project, from): (&ProjectName, &InboxName)) -> Option<String> {
-    let now = Timestamp::now();
-    let preferences = state.preferences();
-    let key = state.resolve(project, from);
-    let is_it = |name: &InboxName| name == key || name == from;
-    let mut mutes = preferences.mutes.iter();
-    if mutes.any(|it| it.applies(project, is_it, now)) {
+fn silenced(state: &State, sender: (&ProjectName, &InboxName), now: Timestamp) -> Option<String> {
+    if state.mute_of(sender, now).is_some() {
         return Some(MUTED.into());
     }
-    let quiet = preferences.quiet.as_ref();
+    let quiet = state.preferences().quiet.as_ref();
     quiet
         .is_some_and(|it| it.apply(now))
         .then(|| "quiet hours".into())

@@ -1,5 +1,6 @@
 //! The phase of a session as the API shows it: the fold's answer, with the text of the notification that says more.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use hub_protocol::{Notification, Phase, PhaseName, Seq, Timestamp};
@@ -61,15 +62,40 @@ pub(crate) fn heard(waiters: &SharedWaiters, place: &SessionKey, now: Timestamp)
     waiters.read().heard(place, now)
 }
 
-/// Returns the phases with the texts of the notifications that say more. A text that the disk lost is left out.
+/// The texts of the notifications that say more, read once.
+#[derive(Debug, Default)]
+pub struct PhaseTexts(HashMap<Seq, Option<String>>);
+
+impl PhaseTexts {
+    /// Returns the phases with their texts, and forgets the texts of others. A text that the disk lost is left out.
+    pub(crate) async fn complete(
+        mut self,
+        hub: &Hub,
+        found: Vec<FoundPhase>,
+    ) -> Result<(Vec<Phase>, Self), Rejected> {
+        let log = Arc::clone(hub.log());
+        let read = tokio::task::spawn_blocking(move || {
+            let mut used = HashMap::new();
+            let phases = found.into_iter().map(|FoundPhase { phase, report }| {
+                let report = report.filter(|_| phase.text.is_none());
+                let said = report.and_then(|report| {
+                    let known = self.0.remove(&report);
+                    let said = known.unwrap_or_else(|| text(&log, report));
+                    used.entry(report).or_insert(said).clone()
+                });
+                let text = phase.text.or(said);
+                Phase { text, ..phase }
+            });
+            (phases.collect(), Self(used))
+        });
+        read.await.map_err(|_| Rejected::ShuttingDown)
+    }
+}
+
+/// Returns the phases with the texts of the notifications that say more.
 pub(crate) async fn with_texts(hub: &Hub, found: Vec<FoundPhase>) -> Result<Vec<Phase>, Rejected> {
-    let log = Arc::clone(hub.log());
-    let with_text = move |FoundPhase { phase, report }: FoundPhase| Phase {
-        text: phase.text.or_else(|| text(&log, report?)),
-        ..phase
-    };
-    let read = tokio::task::spawn_blocking(move || found.into_iter().map(with_text).collect());
-    read.await.map_err(|_| Rejected::ShuttingDown)
+    let (phases, _) = PhaseTexts::default().complete(hub, found).await?;
+    Ok(phases)
 }
 
 /// Returns the text of the notification that is stored at `location`, on one line.

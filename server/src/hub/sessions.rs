@@ -6,8 +6,9 @@ use hub_protocol::{
     Listener, Phase, ProjectName, Session, SessionInfo, SessionState, Sessions, Timestamp, Wake,
 };
 
+use super::Hub;
 use super::follow::List;
-use super::{Hub, phase};
+use super::phase::{self, PhaseTexts};
 use crate::core::rejected::Rejected;
 use crate::fold::{Inbox, Session as FoldSession, SessionKey, State as Fold};
 use crate::waiters::SharedWaiters;
@@ -22,6 +23,16 @@ pub async fn list(
     project: Option<ProjectName>,
     all: bool,
 ) -> Result<Sessions, Rejected> {
+    let (sessions, _) = read(hub, project, all, PhaseTexts::default()).await?;
+    Ok(sessions)
+}
+
+async fn read(
+    hub: &Hub,
+    project: Option<ProjectName>,
+    all: bool,
+    texts: PhaseTexts,
+) -> Result<(Sessions, PhaseTexts), Rejected> {
     let known = hub.read(|state, _| state.sessions(project.as_ref()).count())?;
     let found = hub.list(move |state, waiters| {
         let found = state.sessions(project.as_ref());
@@ -35,17 +46,17 @@ pub async fn list(
             .collect::<Vec<_>>()
     });
     let (mut sessions, phases): (Vec<_>, Vec<_>) = found.await?.into_iter().unzip();
-    let phases = phase::with_texts(hub, phases).await?;
+    let (phases, texts) = texts.complete(hub, phases).await?;
     for (session, phase) in sessions.iter_mut().zip(phases) {
         session.phase = phase;
     }
     let ended = known.saturating_sub(sessions.len());
-    Ok(Sessions { sessions, ended })
+    Ok((Sessions { sessions, ended }, texts))
 }
 
-/// The list for streams.
+/// The list for streams, with the texts that it was read from.
 #[derive(Debug, Default)]
-pub struct SessionList;
+pub struct SessionList(PhaseTexts);
 
 impl List for SessionList {
     type Whole = Sessions;
@@ -54,7 +65,8 @@ impl List for SessionList {
     const RECHECK: Duration = Duration::from_secs(2);
 
     async fn read(self, hub: &Hub) -> Result<(Sessions, Self), Rejected> {
-        Ok((list(hub, None, false).await?, self))
+        let (sessions, texts) = read(hub, None, false, self.0).await?;
+        Ok((sessions, Self(texts)))
     }
 }
 

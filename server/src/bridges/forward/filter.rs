@@ -1,6 +1,6 @@
 //! Which notifications a forward passes on.
 
-use hub_protocol::{InboxName, Mute, Priority, Seq, TimeOfDay, Timestamp};
+use hub_protocol::{Priority, Seq, TimeOfDay, Timestamp};
 
 use super::Forward;
 use crate::core::record::Route;
@@ -24,7 +24,7 @@ impl Forward {
     /// Whether the person still wants the notification `id`: it is open, and neither the quiet hours nor a mute stop it.
     pub(super) fn is_wanted(&self, state: &State, id: Seq, route: &Route, now: Timestamp) -> bool {
         let loud = route.priority == Priority::Urgent
-            || !self.is_quiet(now) && !is_muted(&state.preferences().mutes, route, now);
+            || !self.is_quiet(now) && state.mute_of((&route.project, &route.from), now).is_none();
         loud && route.expires_at > now && self.is_open(state, id, route)
     }
 
@@ -45,13 +45,6 @@ impl Forward {
         let hours = self.settings.quiet_hours;
         hours.is_some_and(|hours| local_time(now).is_some_and(|time| hours.include(time)))
     }
-}
-
-/// Whether the person muted the sender's project or the sender.
-fn is_muted(mutes: &[Mute], route: &Route, now: Timestamp) -> bool {
-    let is_sender = |it: &InboxName| *it == route.from;
-    let mut mutes = mutes.iter();
-    mutes.any(|it| it.applies(&route.project, is_sender, now))
 }
 
 /// The time of the day on this machine.

@@ -18,13 +18,14 @@ use crate::core::asked::{Asked, asked as text_of};
 use crate::core::command::Command;
 use crate::core::controls::controls;
 use crate::core::tool_request::request_of_approval;
-use crate::fold::{AnswerPath, Question as FoldQuestion, State as Fold, place_of};
+use crate::fold::{Question as FoldQuestion, State as Fold, place_of};
 use crate::http::error::{ApiError, Code};
 use crate::http::request::caller::{Caller, CallerKind};
 use crate::http::request::evidence::Witness;
 use crate::http::request::params::{Params, PathParam};
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
+use crate::hub::needs::is_answerable;
 use crate::hub::refused::AnswerAttempt;
 use crate::waiters::SharedWaiters;
 
@@ -84,11 +85,7 @@ pub(super) struct QuestionStatus {
 impl QuestionStatus {
     fn new(fold: &Fold, waiters: &SharedWaiters, id: Seq, asked: &FoldQuestion) -> Self {
         let held_until = waiters.read().held_until(id);
-        let deliverable = match fold.reach(asked) {
-            AnswerPath::Inbox => true,
-            AnswerPath::Request => held_until.is_some(),
-            AnswerPath::Nowhere => false,
-        };
+        let deliverable = is_answerable(fold, waiters, id, asked);
         let name = fold.other_name(&asked.project, &asked.from);
         Self {
             asked: asked.clone(),

@@ -132,7 +132,6 @@ pub(super) fn needs(needs: &[Need]) -> Bytes {
 /// The event with the sessions that differ from those that a reader has, and the names of those that the list no longer has; at
 /// first the whole list. It has no id, because it is not in the log.
 pub(super) fn sessions(before: Option<&Sessions>, now: &Sessions) -> Bytes {
-    let place = |it: &Session| (it.project.clone(), it.id.clone());
     let is_whole = before.is_none();
     let before = before.map_or(&[][..], |it| &it.sessions);
     let known: HashMap<_, _> = before.iter().map(|it| (place(it), it)).collect();
@@ -145,6 +144,10 @@ pub(super) fn sessions(before: Option<&Sessions>, now: &Sessions) -> Bytes {
         .collect();
     let data = json!({ "whole": is_whole, "sessions": changed, "gone": gone, "ended": now.ended });
     format!("event: sessions\ndata: {data}\n\n").into()
+}
+
+fn place(it: &Session) -> (&ProjectName, &InboxName) {
+    (&it.project, &it.id)
 }
 
 /// The first event of a stream. Its id lets a reader resume even if its connection breaks before another event.

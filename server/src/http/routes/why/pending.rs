@@ -171,11 +171,10 @@ impl<'a> Explainer<'a> {
     fn unattended(&self, (project, inbox): (&ProjectName, &InboxName), item: &Item) -> Explained {
         if inbox.as_str() == InboxName::PERSON {
             let is_seen = self.state.is_seen(item.seq);
-            let preferences = self.state.preferences();
             if is_seen {
                 return Explained::new(Reason::Seen, "the person has read it");
             }
-            return person::alert(preferences, project, item, self.has_dashboard, self.now);
+            return person::alert(self.state, project, item, self.has_dashboard, self.now);
         }
         let reader = self.state.reader(project, inbox);
         let session = reader.and_then(|key| Some((key, self.state.session(project, key)?)));

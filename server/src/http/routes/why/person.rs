@@ -1,29 +1,23 @@
-//! Whether a notification to the person raises an alert. The dashboards decide it by the same rules
-//! (`web/core/alerts.js`, `mutes.js`, `quiet-hours.js`).
+//! Whether a notification to the person raises an alert, and if not, what keeps it from that.
 
-use hub_protocol::{
-    Alert, InboxName, Kind, Mute, Preferences, Priority, ProjectName, Quiet, Reason,
-};
+use hub_protocol::{Alert, Kind, Mute, Priority, ProjectName, Quiet, Reason};
 
 use super::pending::Explained;
 use crate::core::time::Now;
-use crate::fold::Item;
+use crate::fold::{Item, State};
 
 /// The reason of an item that is pending for the person and not read yet.
 pub(super) fn alert(
-    preferences: &Preferences,
+    state: &State,
     project: &ProjectName,
     item: &Item,
     has_dashboard: bool,
     now: Now,
 ) -> Explained {
     let is_urgent = item.priority == Priority::Urgent;
-    let mutes = preferences.mutes.iter().filter(|_| !is_urgent);
-    let is_sender = |it: &InboxName| *it == item.from;
-    let mute = mutes
-        .clone()
-        .find(|it| it.applies(project, is_sender, now.wall));
-    if let Some(mute) = mute {
+    let preferences = state.preferences();
+    let mute = state.mute_of((project, &item.from), now.wall);
+    if let Some(mute) = mute.filter(|_| !is_urgent) {
         return muted(mute);
     }
     let quiet = preferences.quiet.as_ref().filter(|_| !is_urgent);
@@ -33,15 +27,15 @@ pub(super) fn alert(
         let text = format!("quiet hours, from {from} to {to} ({})", zone.as_str());
         return Explained::new(Reason::QuietHours, text);
     }
-    let state = match item.kind {
+    let alert = match item.kind {
         Kind::Question | Kind::Approval => Some(Alert::NeedsYou),
         Kind::Error => Some(Alert::Blocked),
         Kind::Complete | Kind::Waiting | Kind::Testing => Some(Alert::YourTurn),
         _ => None,
     };
-    let chosen = match state {
+    let chosen = match alert {
         _ if is_urgent => !preferences.notify.is_empty(),
-        Some(state) => preferences.notify.contains(&state),
+        Some(alert) => preferences.notify.contains(&alert),
         None => false,
     };
     if !chosen {
