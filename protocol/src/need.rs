@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Alert, AnswerPost, InboxName, Priority, ProjectName, Seq, Timestamp};
+use crate::{
+    Alert, AnswerDelivery, AnswerPost, Control, InboxName, Place, Priority, ProjectName,
+    QuestionState, Seq, Timestamp, ToolRequest,
+};
 
 /// What a need is about, the most urgent first.
 #[derive(
@@ -68,9 +71,21 @@ pub struct Need {
     pub kind: NeedKind,
     /// When it began.
     pub since: Timestamp,
-    /// When a limit ends, if the agent reported that.
+    /// When a limit ends, or the agent's dialog stops waiting for the hub's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
+    /// How a question ended; absent while it is open. It stays until the agent has the answer, and a few seconds more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
+    /// The one who has claimed a question to answer it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<String>,
+    /// Whether an answer that is given to the hub reaches the session.
+    #[serde(default)]
+    pub answerable: bool,
+    /// Where the session waits for an answer that does not reach it from the hub, as far as the hub knows.
+    #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     /// The project of the session or sender.
     pub project: ProjectName,
     /// The name of the session or sender, for people.
@@ -108,9 +123,47 @@ pub struct Need {
     /// The answers that may be given from `brief` alone, as buttons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quick: Vec<Quick>,
-    /// The whole text, as the agent wrote it. Only in `GET /needs/{id}`.
+    /// The rest of it. Only in `GET /needs/{id}`.
+    #[serde(flatten)]
+    pub whole: Option<Whole>,
+}
+
+impl Need {
+    /// Whether it still waits for the person.
+    pub fn is_open(&self) -> bool {
+        self.settled.is_none()
+    }
+}
+
+/// All that a need says, and what answers it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Whole {
+    /// The whole text, as the agent wrote it; of what an answer allows or settles with hidden characters shown.
+    pub text: String,
+    /// The session's last words before it asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
+    pub context: Option<String>,
+    /// The request that a permission is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<ToolRequest>,
+    /// The controls that answer it: one, or a `choice` for each question of its dialog; none if it takes no answer.
+    pub controls: Vec<Control>,
+}
+
+/// How a question ended.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Settled {
+    /// The state in which it ended.
+    pub state: QuestionState,
+    /// The person or session that settled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// The beginning of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+    /// How far the answer has come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<AnswerDelivery>,
 }
 
 /// An answer as a button.

@@ -6,8 +6,11 @@ use serde_json::{Value, json};
 
 use crate::memory_hub;
 
+/// The open needs.
 async fn needs(client: &Client) -> Value {
-    client.read("/needs").await["needs"].clone()
+    let list = client.read("/needs").await["needs"].take();
+    let all = list.as_array().expect("a list").iter();
+    all.filter(|it| it["settled"].is_null()).cloned().collect()
 }
 
 /// The kind of each need, in their order.
@@ -208,6 +211,98 @@ async fn a_permission_is_answered_by_the_button_that_the_hub_offers() {
         client.question(id).await["request"]["risks"],
         json!(["force-push"])
     );
+}
+
+#[tokio::test]
+async fn a_need_has_the_request_the_controls_and_the_words_before() {
+    let (_hub, client) = memory_hub();
+    stop(&client, "w1", "The tests are green. Next I push.").await;
+    let (need, held) = held(&client, "w1", bash("git push --force")).await;
+    let only = ["text", "context", "request", "controls"];
+    assert!(only.iter().all(|it| need[*it].is_null()), "{need}");
+    let path = format!("/needs/{}", need["id"].as_str().expect("an id"));
+    let whole = client.read(&path).await;
+    assert_eq!(whole["context"], "The tests are green. Next I push.");
+    assert_eq!(whole["request"]["risks"], json!(["force-push"]));
+    assert_eq!(each(&whole["controls"], "type"), json!(["verdict"]));
+    assert_eq!(whole["text"], "Bash: git push --force");
+    held.abort();
+}
+
+#[tokio::test]
+async fn an_answered_question_stays_until_the_agent_has_the_answer() {
+    let (hub, client) = memory_hub();
+    let (need, held) = held(&client, "w1", bash("make")).await;
+    assert!(
+        need["until"].is_string() && need["answerable"] == true,
+        "{need}"
+    );
+    let path = format!("/needs/{}", need["id"].as_str().expect("an id"));
+    let mut events = client.events("?kinds=need").await;
+    let person = hub.person().await;
+    let answer = need["quick"][0]["answer"].clone();
+    person
+        .post_json(&format!("{path}/answer"), &answer)
+        .await
+        .expect(201);
+    held.await.expect("a reply");
+    let mut settled = async |delivery: &str| loop {
+        let need = events.next_of("need").await.data["needs"][0].take();
+        if need["settled"]["delivery"] == delivery {
+            break need;
+        }
+    };
+    let need = settled("delivered").await;
+    let how =
+        json!({ "state": "answered", "by": "person", "answer": "allow", "delivery": "delivered" });
+    assert_eq!(need["settled"], how);
+    assert_eq!(
+        (&need["counts"], &need["answerable"]),
+        (&json!(false), &json!(false))
+    );
+    let event = json!({ "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": { "command": "make" } });
+    client.hook("", "w1", event).await;
+    while client.read(&path).await["settled"]["delivery"] != "taken" {}
+    while events.next_of("need").await.data["needs"] != json!([]) {}
+    assert_eq!(
+        client.read(&path).await["settled"]["answer"],
+        "allow",
+        "after it left the list"
+    );
+}
+
+#[tokio::test]
+async fn a_reply_to_a_turn_is_the_persons_message_and_ends_it() {
+    let (hub, client) = memory_hub();
+    stop(&client, "w1", "Which database?").await;
+    let need = needs(&client).await[0].clone();
+    let path = format!("/needs/{}", need["id"].as_str().expect("an id"));
+    assert_eq!(
+        client.read(&path).await["controls"],
+        json!([{ "type": "reply" }])
+    );
+    let path = format!("{path}/answer");
+    let person = hub.person().await;
+    let reply = |revision: u64| json!({ "reply": "SQLite", "revision": revision });
+    let revision = need["revision"].as_u64().expect("a number");
+    person
+        .post_json(&path, reply(revision + 1))
+        .await
+        .expect(422);
+    person
+        .post_json(&path, json!({ "verdict": "allow" }))
+        .await
+        .expect(422);
+    assert_eq!(kinds(&client).await, json!(["turn"]));
+    person.post_json(&path, reply(revision)).await.expect(201);
+    assert_eq!(kinds(&client).await, json!([]));
+    let got = client.read("/wait?session=w1&timeout=5").await;
+    let got = &got["notifications"][0];
+    assert_eq!(
+        (&got["msg"], &got["from"]),
+        (&json!("SQLite"), &json!("person"))
+    );
+    person.post_json(&path, reply(revision)).await.expect(404);
 }
 
 #[tokio::test]

@@ -249,11 +249,12 @@ export interface Schemas {
         controls: Schemas["Control"][];
         request?: Schemas["ToolRequest"];
         data?: unknown;
-        delivery?: "waiting" | "stored" | "delivered" | "taken" | "terminal";
+        delivery?: Schemas["AnswerDelivery"];
         held_until?: Schemas["Timestamp"];
         deliverable: boolean;
         where?: Schemas["AskersPlace"];
     };
+    AnswerDelivery: "waiting" | "stored" | "delivered" | "taken" | "terminal";
     SessionsEvent: {
         whole: boolean;
         sessions: Schemas["Session"][];
@@ -271,6 +272,15 @@ export interface Schemas {
         kind: "urgent" | "permission" | "question" | "plan" | "form" | "died" | "error" | "turn" | "limit" | "silent";
         since: Schemas["Timestamp"];
         until?: Schemas["Timestamp"];
+        settled?: {
+            state: Schemas["QuestionState"];
+            by?: string;
+            answer?: string;
+            delivery?: Schemas["AnswerDelivery"];
+        };
+        claimed?: string;
+        answerable: boolean;
+        where?: Schemas["AskersPlace"];
         project: Schemas["Project"];
         name: string;
         session?: Schemas["Name"];
@@ -289,6 +299,9 @@ export interface Schemas {
             answer: Schemas["Answer"];
         }[];
         text?: string;
+        context?: string;
+        request?: Schemas["ToolRequest"];
+        controls?: Schemas["Control"][];
     };
     Answer: {
         choices?: {
@@ -657,7 +670,6 @@ export interface Schemas {
     Dashboard: {
         hub: Schemas["HubInfo"];
         sessions: Schemas["SessionList"];
-        questions: Schemas["QuestionList"];
         needs: Schemas["Need"][];
         history: Schemas["HistoryPage"];
         preferences: Schemas["Preferences"];

@@ -12,7 +12,7 @@ pub(crate) fn needs_of(hub: &Snapshot) -> Vec<Need> {
     let is_urgent = |id: Seq| hub.urgent.iter().any(|urgent| urgent.id == id);
     let is_shown = |it: &&Need| {
         let twice = it.alert == Some(Alert::Blocked) && it.notification.is_some_and(is_urgent);
-        it.kind != NeedKind::Urgent && !twice
+        it.is_open() && it.kind != NeedKind::Urgent && !twice
     };
     let needs = hub.needs.iter().filter(is_shown).cloned();
     needs.chain(hub.urgent.iter().map(of_urgent)).collect()

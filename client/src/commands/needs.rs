@@ -36,7 +36,8 @@ pub(crate) async fn run(args: &NeedsArgs, context: &Context) -> Result<Exit, Err
         println(json_line(&answer))?;
         return Ok(Exit::DONE);
     }
-    let Needs { needs } = parse(&answer)?;
+    let Needs { mut needs } = parse(&answer)?;
+    needs.retain(Need::is_open);
     if needs.is_empty() {
         say("nobody needs you");
     }

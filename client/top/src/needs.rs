@@ -14,7 +14,7 @@ pub(crate) struct Need<'a> {
     pub(crate) kind: &'static str,
     /// Since when it needs the person.
     pub(crate) since: Timestamp,
-    /// When a limit ends.
+    /// When a limit ends, or its dialog stops waiting for the hub's answer.
     pub(crate) until: Option<Timestamp>,
     /// Whether it is one of the number of needs that every view shows.
     pub(crate) counts: bool,
@@ -43,7 +43,8 @@ pub(crate) fn count(needs: &[Need<'_>]) -> usize {
 
 /// Everything that needs the person, in the hub's order.
 pub(crate) fn needs(store: &Store) -> Vec<Need<'_>> {
-    let all = store.needs.iter().map(|it| shown(store, it));
+    let open = store.needs.iter().filter(|it| it.is_open());
+    let all = open.map(|it| shown(store, it));
     // The question is loaded after its need, and settled before it.
     all.filter(|it| it.is_closable || it.question.is_some())
         .collect()

@@ -156,11 +156,13 @@ impl State {
 
     /// Whether the asker is alive and does not have its answer yet.
     pub fn awaits_delivery(&self, question: &Question) -> bool {
+        if question.state != QuestionState::Answered {
+            return false;
+        }
         let asker = self.resolve(&question.project, &question.from);
         let asker = self.session(&question.project, asker);
         let delivery = self.answer_delivery(question, true);
-        question.state == QuestionState::Answered
-            && asker.is_some_and(Session::is_alive)
+        asker.is_some_and(Session::is_alive)
             && question
                 .answer
                 .is_some_and(|it| self.outcomes.get(it).is_none())

@@ -69,6 +69,9 @@ impl State {
                 let is_word = !key.is_some_and(|it| it.starts_with(HOOK_KEYS));
                 session.note_state(*state, seq, route.ts, &evidence, is_word);
                 session.last = Some(seq);
+                if !matches!(route.kind, Kind::Question | Kind::Approval) {
+                    session.spoke = Some(seq);
+                }
             });
         }
         self.sources.note(seq, route);

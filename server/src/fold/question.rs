@@ -43,6 +43,9 @@ pub struct Question {
     /// How far the answer has come, if a held hook delivers it.
     #[serde(default, skip_serializing_if = "Progress::is_stored")]
     pub progress: Progress,
+    /// When it was settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_at: Option<Timestamp>,
 }
 
 /// How far an answer has come that a held hook delivers.
@@ -160,6 +163,7 @@ impl QuestionTable {
                 by: None,
                 answer: None,
                 progress: Progress::Stored,
+                settled_at: None,
             };
             self.insert(id, question);
         }
@@ -288,6 +292,13 @@ impl State {
         all.filter(|(_, it)| !it.state.is_final() || self.awaits_delivery(it))
     }
 
+    /// Returns the unfinished questions, and those that were settled after `since`, oldest first.
+    pub fn questions_since(&self, since: Timestamp) -> impl Iterator<Item = (Seq, &Question)> {
+        let is_recent = move |it: &Question| it.settled_at.is_some_and(|at| at > since);
+        let all = self.questions.all();
+        all.filter(move |(_, it)| !it.state.is_final() || is_recent(it) || self.awaits_delivery(it))
+    }
+
     /// Returns when the session asked the question that its dialog shows now.
     pub fn dialog_since(&self, project: &ProjectName, session: &InboxName) -> Option<Timestamp> {
         let open = self.questions.of(project, session);
@@ -413,6 +424,7 @@ impl State {
             question.by.clone_from(&it.by);
             question.answer = it.answer;
             question.progress = Progress::Stored;
+            question.settled_at = Some(it.at).filter(|_| it.state.is_final());
         });
     }
 }

@@ -31,6 +31,9 @@ pub struct Session {
     /// The session's last notification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Seq>,
+    /// Its last notification that asks nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spoke: Option<Seq>,
     /// The session's properties, if it was ever registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registered: Option<Registered>,

@@ -1,11 +1,12 @@
-//! `POST /needs/{id}/answer`: answers a question.
+//! `POST /needs/{id}/answer`: answers a question, or sends a session that waits for the person a message.
 
 use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use hub_protocol::{Answer, AnswerPost, InboxName, Kind, Post, Question, Seq};
+use axum::response::{IntoResponse as _, Response};
+use hub_protocol::{Answer, AnswerPost, InboxName, Kind, Need, Post, Question, Seq};
 use tokio::time::Instant;
 
 use super::questions::{self, QuestionStatus, answerer, person, shown};
@@ -24,20 +25,54 @@ use crate::hub::refused::AnswerAttempt;
 /// Longest wait until a held hook has passed an answer on.
 const HAND_OVER: Duration = Duration::from_secs(2);
 
-/// Answers a question. Only the first answer is accepted.
+/// Answers a need. Only the first answer to a question is accepted.
 pub(super) async fn answer(
     State(hub): State<Hub>,
     PathParam(id): PathParam<String>,
     caller: Caller,
     witness: Witness,
     payload: Payload,
-) -> Result<(StatusCode, Json<Question>), ApiError> {
+) -> Result<Response, ApiError> {
     let body: AnswerPost = payload.json()?;
-    let Ok(id) = id.parse() else {
-        return Err(needs::takes_no_answer(&hub, &id).await);
+    let question = id.parse().ok();
+    let question = question.filter(|id| questions::status(&hub, *id).is_ok());
+    Ok(match question {
+        Some(id) => {
+            let question = give(&hub, id, (caller, &witness), body).await?;
+            (StatusCode::CREATED, Json(question)).into_response()
+        }
+        None => {
+            let need = reply(&hub, &id, caller, body).await?;
+            (StatusCode::CREATED, Json(need)).into_response()
+        }
+    })
+}
+
+/// Sends the person's reply to the session that needs it.
+async fn reply(hub: &Hub, id: &str, caller: Caller, body: AnswerPost) -> Result<Need, ApiError> {
+    let (need, session) = needs::takes_reply(hub, id).await?;
+    let Some(Answer::Reply(msg)) = body.answer() else {
+        return Err(ApiError::invalid("this takes a reply, and nothing else"));
     };
-    let question = give(&hub, id, (caller, &witness), body).await?;
-    Ok((StatusCode::CREATED, Json(question)))
+    let revision = need.revision;
+    if body.revision.is_some_and(|it| it != revision) {
+        return Err(ApiError::invalid(format!(
+            "it has changed: its revision is {revision} now"
+        )));
+    }
+    caller.identify_as(hub, std::iter::once(&person())).await?;
+    let post = Post {
+        msg,
+        from: Some(person()),
+        to: Some(session),
+        kind: Some(Kind::Message),
+        project: Some(need.project.clone()),
+        data: body.data,
+        ..Post::default()
+    };
+    let drafts = vec![draft::prepare(post, &Context::new(hub))?];
+    hub.submit(Command::Notify { drafts, once: None }).await?;
+    Ok(need)
 }
 
 /// Gives an answer, or records the attempt of a caller who may not.

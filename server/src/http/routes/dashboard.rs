@@ -4,13 +4,12 @@ use std::collections::HashSet;
 
 use axum::Json;
 use axum::extract::State;
-use hub_protocol::{About, HistoryPage, Need, Preferences, Questions, Seq, Sessions};
+use hub_protocol::{About, HistoryPage, Need, Preferences, Seq, Sessions};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 
 use super::about::AboutState;
-use super::questions::{self, QuestionListParams};
 use super::sessions::{self, SessionListParams};
 use super::{history, needs, preferences};
 use crate::core::asked::is_of_hook;
@@ -24,7 +23,6 @@ const MAX_ROW: usize = 300;
 pub(super) struct Dashboard {
     hub: About,
     sessions: Sessions,
-    questions: Questions,
     needs: Vec<Need>,
     history: HistoryPage,
     preferences: Preferences,
@@ -45,9 +43,6 @@ pub(super) async fn dashboard(
     Ok(Json(Dashboard {
         hub: about,
         sessions,
-        questions: questions::list(hub(), Params(QuestionListParams::default()))
-            .await?
-            .0,
         needs,
         history,
         preferences: preferences::get(hub()).await?.0,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use hub_protocol::{Need, Needs, Snooze, Timestamp};
+use hub_protocol::{InboxName, Need, Needs, Snooze, Timestamp};
 
 use super::stored;
 use crate::core::command::Command;
@@ -14,26 +14,25 @@ use crate::http::request::caller::Caller;
 use crate::http::request::params::PathParam;
 use crate::http::request::payload::Payload;
 use crate::hub::Hub;
-use crate::hub::needs::{self, OpenNeed};
+use crate::hub::needs::{self, FoundNeed};
 
 /// `GET /needs`: the needs with their brief texts, the most urgent kind first, and within a kind the oldest.
 pub(super) async fn list(State(hub): State<Hub>) -> Result<Json<Needs>, ApiError> {
-    let found = hub.list(needs::open).await?;
-    let needs = complete(&hub, found).await?;
-    let needs = needs.into_iter().map(|it| Need { text: None, ..it });
+    let found = hub.list(needs::list).await?;
+    let log = Arc::clone(hub.log());
+    let needs = stored::blocking(move || Ok::<_, ApiError>(needs::briefly(&log, found)));
     Ok(Json(Needs {
-        needs: needs.collect(),
+        needs: needs.await?,
     }))
 }
 
-/// `GET /needs/{id}`: a need with its whole text.
+/// `GET /needs/{id}`: a need with all that it says and what answers it; also a question that is settled.
 pub(super) async fn get(
     State(hub): State<Hub>,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<Need>, ApiError> {
     let found = find(&hub, &id).await?;
-    let need = complete(&hub, vec![found]).await?.pop();
-    Ok(Json(need.ok_or(Code::Internal)?))
+    Ok(Json(wholly(&hub, found).await?))
 }
 
 /// `POST /needs/{id}/done`: closes a need that no answer ends.
@@ -93,20 +92,21 @@ async fn close(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The error for an answer to a need that is no question.
-pub(super) async fn takes_no_answer(hub: &Hub, id: &str) -> ApiError {
-    match find(hub, id).await {
-        Ok(_) => ApiError::invalid(
-            "no question: a message to the session ends its turn, POST /notify, and done ends the rest",
-        ),
-        Err(error) => error,
+/// A need of a session that takes a message of the person, and who gets it.
+pub(super) async fn takes_reply(hub: &Hub, id: &str) -> Result<(Need, InboxName), ApiError> {
+    let FoundNeed { need, .. } = find(hub, id).await?;
+    match need.session.clone().filter(|_| need.answerable) {
+        Some(session) => Ok((need, session)),
+        None => Err(ApiError::invalid(
+            "nobody would read an answer to this: POST /needs/{id}/done ends it",
+        )),
     }
 }
 
-async fn find(hub: &Hub, id: &str) -> Result<OpenNeed, ApiError> {
-    let open = hub.list(needs::open).await?;
-    let found = open.into_iter().find(|it| it.need.id == id);
-    found.ok_or_else(|| unknown(id))
+async fn find(hub: &Hub, id: &str) -> Result<FoundNeed, ApiError> {
+    let wanted = id.to_owned();
+    let found = hub.list(move |state, waiters| needs::find(state, waiters, &wanted));
+    found.await?.ok_or_else(|| unknown(id))
 }
 
 fn unknown(id: &str) -> ApiError {
@@ -114,7 +114,8 @@ fn unknown(id: &str) -> ApiError {
     ApiError::new(Code::UnknownNeed, detail)
 }
 
-async fn complete(hub: &Hub, found: Vec<OpenNeed>) -> Result<Vec<Need>, ApiError> {
+/// A need with all that it says.
+pub(super) async fn wholly(hub: &Hub, found: FoundNeed) -> Result<Need, ApiError> {
     let log = Arc::clone(hub.log());
-    stored::blocking(move || Ok::<_, ApiError>(needs::with_texts(&log, found))).await
+    stored::blocking(move || Ok::<_, ApiError>(needs::wholly(&log, found))).await
 }
