@@ -12,7 +12,7 @@ import { killProcess, startAgent } from './support/world.js';
 const PROJECT = '/home/me/src/hub';
 
 const ago = (/** @type {number} */ minutes) => new Date(Date.now() - minutes * 60_000).toISOString();
-const of = (/** @type {Page} */ page, /** @type {number} */ id) => page.locator(`hub-question[data-id="${id}"]`);
+const of = (/** @type {Page} */ page, /** @type {number} */ id) => page.locator(`hub-question[data-key="${id}"]`);
 
 /** @param {Hub} hub @param {object} [more] */
 async function ask(hub, more = {}) {
@@ -56,7 +56,7 @@ test('after an answer that comes too late, the page reports it, keeps the draft 
   await hub.call('POST', `/needs/${first}/answer`, { reply: '8080', by: 'lead' });
   await of(page, first).waitFor({ state: 'detached' });
   await page.getByRole('status').filter({ hasText: 'login’s question was answered by lead: 8080' }).waitFor();
-  const focused = () => page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).dataset.id);
+  const focused = () => page.evaluate(() => /** @type {HTMLElement} */ (document.activeElement).dataset.key);
   assert.equal(await focused(), String(next));
   await page.getByRole('button', { name: 'Copy what you typed' }).click();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'the system\'s own choice');
@@ -109,7 +109,7 @@ test('a permission shows the whole command, and approving it lets the agent cont
   const page = await openDashboard(hub);
   const command = `find . -name '*.orig' -print0 |\n\txargs -0 rm -v # ${'x'.repeat(900)} end`;
   const decision = permission(hub, { command, description: 'Remove leftovers', timeout: 5000 });
-  const item = page.locator('hub-question[data-kind="approval"]');
+  const item = page.locator('hub-question[data-kind="permission"]');
   await item.getByRole('button', { name: 'Approve' }).waitFor();
   assert.equal(await item.getByRole('group', { name: 'Bash command' }).textContent(), command);
   assert.match(await item.innerText(), /Bash[^]*Remove leftovers[^]*5000/);
@@ -123,7 +123,7 @@ test('a permission is denied with a reason, which the agent receives', async () 
   const hub = await startHub();
   const page = await openDashboard(hub);
   const decision = permission(hub, { command: 'git push --force' });
-  const item = page.locator('hub-question[data-kind="approval"]');
+  const item = page.locator('hub-question[data-kind="permission"]');
   await item.getByRole('textbox', { name: 'Reason' }).fill('not on main');
   await item.getByRole('button', { name: 'Deny' }).click();
   assert.deepEqual(await decision, { behavior: 'deny', message: '[hub] Denied. The reason that was given, as a JSON string: "not on main"' });
@@ -161,7 +161,7 @@ test('a click aimed at a need that has just gone elsewhere does not hit the next
   await of(page, first).waitFor();
   await page.evaluate((id) => {
     const press = () => {
-      const button = document.querySelector(`hub-question[data-id="${id}"] .options button`);
+      const button = document.querySelector(`hub-question[data-key="${id}"] .options button`);
       if (button?.checkVisibility()) button.dispatchEvent(new MouseEvent('click', { bubbles: true, detail: 1 }));
     };
     new MutationObserver(press).observe(/** @type {Node} */ (document.querySelector('hub-stage')), { childList: true, subtree: true });

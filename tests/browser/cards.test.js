@@ -14,7 +14,7 @@ const PROJECT = '/home/me/src/hub';
 const MARKS = '\u202e';
 
 const ago = (/** @type {number} */ minutes) => new Date(Date.now() - minutes * 60_000).toISOString();
-const of = (/** @type {Page} */ page, /** @type {number} */ id) => page.locator(`hub-stage hub-question[data-id="${id}"]`);
+const of = (/** @type {Page} */ page, /** @type {number} */ id) => page.locator(`hub-stage hub-question[data-key="${id}"]`);
 const stored = (/** @type {Hub} */ hub, /** @type {number} */ id) => hub.get(`/questions/${id}`);
 const answered = (/** @type {Hub} */ hub, /** @type {number} */ id) => until(async () => (await stored(hub, id)).answer, { what: `an answer to ${id}` });
 const onItsWay = (/** @type {Page} */ page) => page.locator('.sent li');
@@ -161,16 +161,12 @@ test('an option of a single question is its answer, by a click or a digit', asyn
 test('a permission offers the agent\'s own rule for this session, and a countdown', async () => {
   const hub = await startHub();
   const id = await permission(hub, 'Bash', { command: 'npm test' }, { suggestions: [{ type: 'addRules', rules: [{ toolName: 'Bash', ruleContent: 'npm test:*' }], behavior: 'allow' }] });
-  const context = { held_until: new Date(Date.now() + 600_000).toISOString() };
-  const page = await openWith(hub, { questions: (one) => ({ ...one, ...context }) });
+  const page = await openDashboard(hub);
   const card = of(page, id);
-  assert.match(await card.locator('.deadline').innerText(), /^Answer here or in its terminal: 9 min left$/);
+  assert.match(await card.locator('.deadline').innerText(), /^Answer here or in its terminal: \d+ (min|s) left$/);
   assert.equal(await card.locator('.request').getByText('suggestions').count(), 0);
   await card.getByRole('button', { name: 'Allow Bash(npm test:*) for this session, login' }).click();
-  // The request passes through this process, which must not end before.
-  const sent = page.waitForResponse((response) => response.url().endsWith('/answer'));
   await page.getByRole('button', { name: 'Send now, login' }).click();
-  await sent;
   assert.equal(await answered(hub, id), 'allow always');
 });
 
@@ -255,29 +251,19 @@ test('an error opened in the details has the controls of its card', async () => 
 
 test('an answer stays in the foot of the list until the agent has it, and says how far it came', async () => {
   const hub = await startHub();
-  const id = await ask(hub, { options: ['yes'] });
-  let delivery = 'waiting';
-  const page = await openWith(hub, { questions: (one) => ({ ...one, delivery: one.state === 'answered' ? delivery : 'waiting' }) });
-  delivery = 'stored';
+  const login = { project: PROJECT, name: 'login' };
+  await hub.hook('claude', { hook_event_name: 'SessionStart', session_id: 'login', cwd: PROJECT, source: 'startup' }, login);
+  const id = await ask(hub, { options: ['yes'], session: 'login' });
+  const page = await openDashboard(hub);
   await of(page, id).getByRole('button', { name: 'yes' }).click();
   await page.getByRole('button', { name: 'Send now' }).click();
   await onItsWay(page).getByText('stored', { exact: true }).waitFor();
   await axe(page);
-  delivery = 'delivered';
-  await onItsWay(page).getByText('delivered', { exact: true }).waitFor();
+  const { lease } = await hub.get(`/wait?project=${encodeURIComponent(PROJECT)}&inbox=login&as=login&timeout=10`);
   assert.match(await onItsWay(page).innerText(), /Which port\?[^]*yes/);
-  delivery = 'taken';
+  await hub.call('POST', `/inboxes/login/ack?project=${encodeURIComponent(PROJECT)}`, { lease });
+  await onItsWay(page).getByText('taken', { exact: true }).waitFor();
   await onItsWay(page).waitFor({ state: 'detached' });
-});
-
-test('a need that only its terminal can answer names the place and has no buttons', async () => {
-  const hub = await startHub();
-  const id = await ask(hub, { options: ['yes'] });
-  const page = await openWith(hub, { questions: (one) => ({ ...one, delivery: 'terminal', where: { host: 'mill', cwd: '/w', pane: '%3' } }) });
-  await of(page, id).getByText('It waits in its own terminal, and the hub cannot deliver an answer there.').waitFor();
-  await of(page, id).getByText('ssh mill').waitFor();
-  assert.equal(await of(page, id).getByRole('button', { name: 'yes' }).count(), 0);
-  await axe(page);
 });
 
 test('the calm sentence is impossible while anything needs the person, and reading ends nothing', async () => {
@@ -330,27 +316,3 @@ test('what is put off for an hour leaves the list and comes back by Undo', async
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.locator('hub-need').getByText('Which?').waitFor();
 });
-
-/**
- * Opens the dashboard of a hub that adds something to its questions.
- *
- * @param {Hub} hub
- * @param {{questions: (one: any) => object}} more
- */
-async function openWith(hub, { questions }) {
-  const page = await openDashboard(hub, { live: false, signIn: false });
-  /** @type {(json: any) => any} */
-  const edit = (json) => {
-    if (json.hub) return { ...json, questions: edit(json.questions) };
-    if (json.questions) return { ...json, questions: json.questions.map(questions) };
-    return json.msg !== undefined && json.state ? questions(json) : json;
-  };
-  await page.route((url) => /^\/(dashboard|questions)/.test(url.pathname), async (route) => {
-    const response = await route.fetch();
-    await route.fulfill({ response, json: response.ok() ? edit(await response.json()) : await response.json() });
-  });
-  await page.goto('about:blank');
-  await page.goto(`${hub.url}/#code=${(await hub.code()).code}`);
-  await page.locator('hub-app[data-ready]').waitFor();
-  return page;
-}

@@ -53,7 +53,7 @@ test('a row says the tool that runs, the question or the text of the phase', () 
   const since = '';
   assert.equal(activity({ name: 'working', since, text: 'prompt', tool: { name: 'Bash', on: 'cargo test', since } }, undefined), 'Bash cargo test');
   assert.equal(activity({ name: 'working', since, text: 'prompt' }, undefined), 'prompt');
-  assert.equal(activity({ name: 'needs_you', since }, { msg: 'Drop it?' }), 'Drop it?');
+  assert.equal(activity({ name: 'needs_you', since }, { brief: 'Drop it?' }), 'Drop it?');
 });
 
 test('the branch is reported, or is the directory beside the project', () => {

@@ -1,6 +1,6 @@
 /** Chooses what to show outside the page: browser notifications, the title, the icon and sounds. */
 
-import { isOpenQuestion } from './attention.js';
+import { isOpen } from './attention.js';
 import { projectName } from './sessions.js';
 import { showDirection } from './tool.js';
 
@@ -47,7 +47,7 @@ const MAX_ACTIONS = 2;
  * @returns {Call[]}
  */
 export function callsOf(needs) {
-  return needs.filter(({ kind }) => kind !== 'urgent').map(callOf);
+  return needs.filter((need) => isOpen(need) && need.kind !== 'urgent').map(callOf);
 }
 
 /** @param {Need} need @returns {Call} */
@@ -144,10 +144,8 @@ const SETTLED = /** @type {(string|undefined)[]} */ (['expired', 'superseded', '
  * Whether a notification no longer needs the person: it was seen, settled, or replaced.
  *
  * @param {Notification} [notification] as the page knows it
- * @param {import('./types.js').Question} [question] its question
  */
-export function isSettled(notification, question) {
-  if (question && !isOpenQuestion(question)) return true;
+export function isSettled(notification) {
   return notification?.seen === true || SETTLED.includes(notification?.status);
 }
 

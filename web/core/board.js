@@ -2,7 +2,7 @@
 
 import { projectName, sessionFinder } from './sessions.js';
 
-/** @import { Phase, Question, Session } from './types.js' */
+/** @import { Need, Phase, Session } from './types.js' */
 
 /**
  * @typedef {'time'|'name'|'project'} Sort
@@ -76,10 +76,10 @@ export function density(count) {
  * The current activity of a session in one line.
  *
  * @param {Phase} phase
- * @param {Pick<Question, 'msg'>|undefined} question its oldest open question
+ * @param {Pick<Need, 'brief'>} [need] its oldest open question
  */
-export function activity({ name, text = '', tool }, question) {
-  if (name === 'needs_you' && question) return text || question.msg;
+export function activity({ name, text = '', tool }, need) {
+  if (name === 'needs_you' && need) return text || need.brief;
   if (name === 'working' && tool) return `${tool.name}${tool.on ? ` ${tool.on}` : ''}`;
   return text;
 }

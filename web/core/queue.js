@@ -1,21 +1,18 @@
 /** The queue: the needs that the person can settle, those that end by themselves, and the answers on their way. */
 
-import { attentionItems, counts, isOnItsWay, isOpenQuestion, settledItem } from './attention.js';
+import { attentionItems, isOpen } from './attention.js';
 
 /** @import { AttentionItem, Data } from './attention.js' */
-
-/** The most characters of a text that a row shows. */
-const MAX_BRIEF = 240;
+/** @import { Need } from './types.js' */
 
 /**
  * @typedef {object} Queue
  * @property {AttentionItem[]} open in the hub's order
  * @property {AttentionItem[]} later what needs nothing for now
- * @property {AttentionItem[]} sent answered, and the agent does not have the answer yet
+ * @property {AttentionItem[]} sent answered here or elsewhere, as long as the hub lists them
  *
  * @typedef {object} Own The acts of this page that the hub does not show yet.
- * @property {(id: number) => boolean} isAnswered whether the answer to a question is held back or being sent
- * @property {(id: number) => boolean} isRecent whether the question was settled here a moment ago
+ * @property {(key: string) => boolean} isAnswered whether the answer is held back, or being sent
  * @property {(key: string) => boolean} isEnding whether the need was ended here
  */
 
@@ -24,16 +21,11 @@ const MAX_BRIEF = 240;
  * @param {Own} own
  * @returns {Queue}
  */
-export function queueOf(data, { isAnswered, isRecent, isEnding }) {
+export function queueOf(data, { isAnswered, isEnding }) {
   const items = attentionItems(data).filter(({ key }) => !isEnding(key));
-  const isSent = (/** @type {AttentionItem} */ { question }) => question !== undefined && isAnswered(question.id);
-  const settling = [...data.questions.values()].filter((question) => !isOpenQuestion(question) && (isOnItsWay(question) || isRecent(question.id)));
-  const open = items.filter((item) => !isSent(item));
-  return {
-    open: open.filter(counts),
-    later: open.filter((item) => !counts(item)),
-    sent: [...settling.map((question) => settledItem(question, data)), ...items.filter(isSent)],
-  };
+  const isSent = (/** @type {AttentionItem} */ { key, need }) => (isOpen(need) ? isAnswered(key) : need.settled?.state === 'answered');
+  const open = items.filter((item) => isOpen(item.need) && !isSent(item));
+  return { open: open.filter(({ need }) => need.counts), later: open.filter(({ need }) => !need.counts), sent: items.filter(isSent) };
 }
 
 /**
@@ -51,13 +43,12 @@ export function successor(gone, before, now) {
   return near ?? now[0] ?? '';
 }
 
-/** How far an answer has come, in a word. @param {AttentionItem} item */
-export function wayOf({ question }) {
-  if (isOpenQuestion(question)) return 'not sent yet';
-  return question?.state === 'answered' ? question.delivery ?? 'answered' : question?.state ?? '';
+/** How far an answer has come, in a word. @param {Need} need */
+export function wayOf({ settled }) {
+  return settled?.delivery ?? (settled ? 'answered' : 'not sent yet');
 }
 
-/** The beginning of a need's text, in a line. @param {AttentionItem} item */
-export function briefOf({ need, text }) {
-  return (need?.brief || text).slice(0, MAX_BRIEF).replace(/\s+/g, ' ').trim();
+/** The beginning of a need's text, in a line. @param {Need} need */
+export function briefOf({ brief }) {
+  return brief.replace(/\s+/g, ' ').trim();
 }

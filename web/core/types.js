@@ -9,7 +9,6 @@
  * @typedef {Schemas['Need']} Need
  * @typedef {Schemas['Holder']} Holder
  * @typedef {Schemas['Listener']} Listener
- * @typedef {Schemas['Question']} Question
  * @typedef {Schemas['AskersPlace']} SessionLocation
  * @typedef {Schemas['Mute']} Mute
  * @typedef {Schemas['Preferences']} Preferences

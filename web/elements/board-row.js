@@ -61,10 +61,10 @@ export function updateBoardRow(element, { key, session, phase, depth, parent }, 
  * @param {Store} store
  */
 function line(phase, session, store) {
-  const question = phase.question === undefined ? undefined : store.questions.get(phase.question);
+  const need = phase.question === undefined ? undefined : store.needs.find(({ notification }) => notification === phase.question);
   const report = session.last === undefined ? undefined : store.feed.get(session.last);
   const reported = report ? oneLine(wordsOf(report), session.name) : '';
-  const said = activity(phase, question && { msg: question.text }) || reported || (session.title ?? '');
+  const said = activity(phase, need) || reported || (session.title ?? '');
   const until = phase.until ? `until ${clockTime(phase.until)}` : '';
   const progress = phase.name === 'working' ? progressOf(report)?.text : '';
   return [said.slice(0, MAX_TEXT).replace(/\s+/g, ' ').trim(), progress, until].filter(Boolean).join(' · ');

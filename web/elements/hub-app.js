@@ -19,7 +19,7 @@ import { addressOf, onAddress, openPlace, openView, setAddress, withNeed } from 
 import { h } from './dom.js';
 import { goFrom } from './hub-go.js';
 import { StoreElement } from './store-element.js';
-import { isOpenQuestion } from '../core/attention.js';
+import { asks, isOpen } from '../core/attention.js';
 import { actionOf } from '../core/keys.js';
 import { VIEWS } from '../core/view.js';
 
@@ -89,7 +89,7 @@ export class HubApp extends StoreElement {
     const { id } = openPlace();
     const search = new URLSearchParams(location.search);
     // A link to a notification leads to the stage while there is something to answer.
-    if (id && !search.has('view') && isOpenQuestion(this.store.questions.get(id))) return setAddress(withNeed(String(id)), 'replace');
+    if (id && !search.has('view') && this.store.needs.some((need) => need.id === String(id) && isOpen(need) && asks(need))) return setAddress(withNeed(String(id)), 'replace');
     const view = openView();
     // With its name, the view stays the same when its pane is closed or its filter removed.
     if (this.store.ready && view !== 'queue' && !search.has('view')) {

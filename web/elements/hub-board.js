@@ -51,7 +51,7 @@ export class HubBoard extends StoreElement {
     this.#list.addEventListener('keydown', (event) => this.#onKey(event), { signal });
     this.#list.addEventListener('focusin', (event) => this.#setActive(/** @type {HTMLElement} */ (event.target).dataset.key ?? ''), { signal });
     onAddress(() => this.#markOpen(), signal);
-    this.watch(['sessions', 'questions', 'preferences'], () => this.#render(false));
+    this.watch(['sessions', 'needs', 'preferences'], () => this.#render(false));
   }
 
   /** Moves the focus to a session's row. @param {string} key @returns {boolean} whether it is shown */

@@ -12,7 +12,7 @@ import { StoreElement } from './store-element.js';
 import { timeElement } from './time.js';
 import { Problem } from '../hub/problem.js';
 import { setMarks } from '../hub/marks.js';
-import { isOpenQuestion, itemOf } from '../core/attention.js';
+import { asks, isOpen, itemOf } from '../core/attention.js';
 import { sentText } from '../core/delivery.js';
 import { rowTitle } from '../core/rows.js';
 import { senderName, thread } from '../core/thread.js';
@@ -51,7 +51,7 @@ export class HubDetails extends StoreElement {
   #body = h('div', { class: 'body' }, this.#text, this.#need, this.#options, this.#actions, this.#reply, this.#facts, this.#related, this.#data, this.#trace);
 
   connectedCallback() {
-    this.watch(['questions', 'needs', 'sessions', 'info'], () => this.#refresh());
+    this.watch(['needs', 'sessions', 'info'], () => this.#refresh());
     if (this.firstChild) return;
     this.setAttribute('role', 'region');
     this.setAttribute('aria-label', 'Details');
@@ -106,7 +106,7 @@ export class HubDetails extends StoreElement {
     const notification = this.#notification;
     if (!notification) return;
     const { id, seen, status } = notification;
-    const question = this.store.questions.get(id)?.state;
+    const question = this.#asksNow(id);
     this.#showNeed(notification);
     const drawn = JSON.stringify([id, seen, status, question, this.#items.length, this.store.feed.repliesVersion]);
     if (drawn !== this.#drawnState) {
@@ -126,9 +126,9 @@ export class HubDetails extends StoreElement {
    * @param {Notification} notification
    */
   #showNeed(notification) {
-    const { id, project } = notification;
-    const item = itemOf(id, this.store);
-    const tag = item?.question ? 'hub-question' : 'hub-need';
+    const need = this.#needOf(notification);
+    const item = need ? itemOf(need, this.store) : null;
+    const tag = need && asks(need) ? 'hub-question' : 'hub-need';
     let card = /** @type {HubQuestion|HubNeed|null} */ (this.#need.firstElementChild);
     if (!item || card?.localName !== tag) card?.remove();
     this.#text.hidden = item !== null;
@@ -141,7 +141,19 @@ export class HubDetails extends StoreElement {
       card.tabIndex = -1;
       this.#need.append(card);
     }
-    card.show(item, projectName(project));
+    card.show(item, projectName(notification.project));
+  }
+
+  /** The need that a notification is about: a question in any state, or an open need. @param {Notification} notification */
+  #needOf({ id, type }) {
+    const listed = this.store.needs.find(({ notification }) => notification === id);
+    const isQuestion = type === 'question' || type === 'approval';
+    return listed ?? (isQuestion ? this.store.whole(String(id)) : undefined);
+  }
+
+  /** Whether a notification is a question that is still open. @param {number} id */
+  #asksNow(id) {
+    return this.store.needs.some((need) => need.notification === id && asks(need) && isOpen(need));
   }
 
   /**
@@ -206,14 +218,14 @@ export class HubDetails extends StoreElement {
     return present(
       this.#canReply(notification) && h('button', { 'aria-keyshortcuts': 'r', title: 'Reply (r)', onclick: () => this.openReply() }, 'Reply'),
       h('button', { class: 'ghost', 'aria-keyshortcuts': 's', title: 's', onclick: () => setMarks(store, [notification.id], !notification.seen) }, notification.seen ? 'Mark unread' : 'Mark read'),
-      pending && !isOpenQuestion(store.questions.get(notification.id)) && withdraw,
+      pending && !this.#asksNow(notification.id) && withdraw,
       link,
     );
   }
 
   /** An open question is answered with its own controls. @param {Notification} notification */
   #canReply({ id }) {
-    return !isOpenQuestion(this.store.questions.get(id));
+    return !this.#asksNow(id);
   }
 
   /** @param {Notification} notification */

@@ -8,12 +8,12 @@ import { cronLine, firstCommand } from '../core/commands.js';
 export class HubEmpty extends StoreElement {
   connectedCallback() {
     this.hidden = true;
-    this.watch(['feed', 'sessions', 'questions', 'info'], () => this.#render());
+    this.watch(['feed', 'sessions', 'needs', 'info'], () => this.#render());
   }
 
   #render() {
     const { store } = this;
-    this.hidden = !store.ready || store.feed.size > 0 || store.sessions.size > 0 || store.questions.size > 0;
+    this.hidden = !store.ready || store.feed.size > 0 || store.sessions.size > 0 || store.needs.length > 0;
     if (this.hidden) {
       this.replaceChildren();
     } else if (!this.firstChild) {

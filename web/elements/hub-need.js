@@ -44,15 +44,12 @@ export class HubNeed extends StoreElement {
   /** @type {HubCompose|null} */
   #compose = null;
   #location = h('div', { class: 'more', hidden: true });
+  /** Whether all of it is shown. */
+  isWhole = false;
 
   /** The reply that the person has typed and not sent. */
   get draft() {
     return this.#compose?.draft ?? '';
-  }
-
-  /** Only a question is settled by an answer, which may come from elsewhere. */
-  get settledHere() {
-    return Promise.resolve(true);
   }
 
   /**
@@ -63,18 +60,19 @@ export class HubNeed extends StoreElement {
     if (!this.#item) this.#build(item);
     this.#item = item;
     setText(this.#project, projectTitle);
-    setTime(this.#time, item.ts);
-    const until = item.need?.until;
+    setTime(this.#time, item.need.since);
+    const { until, kind, title } = item.need;
     setProperty(this.#wait, 'hidden', until === undefined);
     if (until !== undefined) setTime(this.#until, until);
-    setProperty(this.#snoozeButton, 'hidden', item.kind === 'urgent');
-    const text = capitalize(item.need ? this.store.wordsOf(item.need) : item.text);
-    setText(this.#about, aboutOf(item.session, item.need?.title));
+    setProperty(this.#snoozeButton, 'hidden', kind === 'urgent');
+    this.isWhole = item.need.complete || this.store.whole(item.key) !== undefined;
+    const text = capitalize(this.store.wordsOf(item.need));
+    setText(this.#about, aboutOf(item.session, title));
     showMarkdown(this.#text, text, { store: this.store, context: contextOf(this.store, item.session) });
   }
 
   /** @param {AttentionItem} item */
-  #build({ kind, name, project, session }) {
+  #build({ name, session, need: { kind, project, answerable } }) {
     const title = h('h3', {}, name);
     this.ariaLabel = `${KINDS[kind].text} of ${name}`;
     this.#doneButton.ariaLabel = `Done, ${name}`;
@@ -86,7 +84,7 @@ export class HubNeed extends StoreElement {
       this.#project,
       this.#time,
     );
-    if (session && kind !== 'died') this.#compose = /** @type {HubCompose} */ (h('hub-compose', { store: this.store, session }));
+    if (session && answerable) this.#compose = /** @type {HubCompose} */ (h('hub-compose', { store: this.store, session }));
     const footer = h(
       'footer',
       {},

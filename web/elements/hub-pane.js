@@ -44,7 +44,7 @@ export class HubPane extends StoreElement {
     onAddress(() => this.#readAddress(), signal);
     document.addEventListener('keydown', (event) => this.#onKey(event), { signal });
     this.#readAddress();
-    this.watch(['feed', 'sessions', 'questions', 'waiters', 'preferences', 'info'], () => this.#render());
+    this.watch(['feed', 'sessions', 'needs', 'waiters', 'preferences', 'info'], () => this.#render());
   }
 
   /** Moves the focus to the pane's heading. */

@@ -9,7 +9,7 @@ import { showMarkdown } from './rich-text.js';
 import { StoreElement } from './store-element.js';
 import { setTime, timeElement } from './time.js';
 import { requestElement } from './tool-request.js';
-import { isOpenQuestion, settlementText } from '../core/attention.js';
+import { isOpen, settlementText } from '../core/attention.js';
 import { aboutOf } from '../core/board.js';
 import { locationCommands } from '../core/commands.js';
 import { isEnded } from '../core/sessions.js';
@@ -18,7 +18,7 @@ import { outboxOf } from '../hub/outbox.js';
 
 /** @import { AttentionItem } from '../core/attention.js' */
 /** @import { Context } from '../core/links.js' */
-/** @import { Question } from '../core/types.js' */
+/** @import { Need } from '../core/types.js' */
 /** @import { Controls } from './answer-controls.js' */
 /** @import { HubLocation } from './hub-location.js' */
 
@@ -32,6 +32,9 @@ export class HubQuestion extends StoreElement {
   #project = h('span', { class: 'project' });
   #time = timeElement('', () => this.store.now());
   #about = h('p', { class: 'about muted' });
+  #before = h('details', { class: 'before', hidden: true }, h('summary', {}, 'Said before'), h('div', { class: 'text' }));
+  /** Whether all of it is shown. */
+  isWhole = false;
   /** Whether the controls contain the text. */
   #repeatsText = false;
   #text = h('div', { class: 'text' });
@@ -61,63 +64,60 @@ export class HubQuestion extends StoreElement {
     return this.#controls?.draft() ?? '';
   }
 
-  /** Resolves to whether this page settled the question. */
-  get settledHere() {
-    return outboxOf(this.store).settledHere(this.#item?.question?.id ?? 0);
-  }
-
   /**
    * @param {AttentionItem} item
    * @param {string} projectTitle
    */
   show(item, projectTitle) {
-    const question = item.question;
-    if (!question) return;
-    if (!this.#item) this.#build(item, question);
+    const { need } = item;
+    const whole = this.store.whole(item.key);
+    if (!this.#item) this.#build(item);
+    if (whole && !this.isWhole) this.#buildWhole(item, whole);
     this.#item = item;
     setText(this.#project, projectTitle);
-    setTime(this.#time, item.ts);
-    setProperty(this.#claim, 'hidden', question.state !== 'claimed');
-    setText(this.#claim, `${question.by ?? 'Another session'} has claimed it.`);
+    setTime(this.#time, need.since);
+    setProperty(this.#claim, 'hidden', need.claimed === undefined);
+    setText(this.#claim, `${need.claimed ?? ''} has claimed it.`);
     // The request of a permission begins with what it wants.
-    setText(this.#about, aboutOf(item.session, item.kind === 'approval' ? undefined : item.need?.title));
-    this.#update(item, question);
-    if (!this.#text.hidden) this.#showText(item);
+    setText(this.#about, aboutOf(item.session, need.kind === 'permission' ? undefined : need.title));
+    this.#update(item);
+    if (!this.#text.hidden) this.#showText(this.#text, this.store.wordsOf(need));
   }
 
-  /** @param {AttentionItem} item */
-  #showText({ text, session }) {
-    showMarkdown(this.#text, text, { store: this.store, context: contextOf(this.store, session) });
+  /**
+   * @param {HTMLElement} element
+   * @param {string} text
+   */
+  #showText(element, text) {
+    showMarkdown(element, text, { store: this.store, context: contextOf(this.store, this.#item?.session) });
   }
 
   /**
    * Shows buttons only if an answer reaches the asker.
    *
    * @param {AttentionItem} item
-   * @param {Question} question
    */
-  #update({ session, name }, question) {
+  #update({ key, session, name, need }) {
     const outbox = outboxOf(this.store);
-    const held = outbox.held(question.id);
-    const isOpen = isOpenQuestion(question);
-    const reaches = question.deliverable !== false && question.delivery !== 'terminal';
-    const isSending = outbox.isSending(question.id);
-    const takes = isOpen && reaches && !held && !isSending;
+    const held = outbox.held(key);
+    const open = isOpen(need);
+    const isSending = outbox.isSending(key);
+    const takes = open && need.answerable && !held && !isSending;
     // A focused control that disappears would leave the focus nowhere.
     if (!takes && [this.#content, this.#answers].some((part) => part.contains(document.activeElement))) this.focus();
-    for (const part of [this.#content, this.#answers]) setProperty(part, 'hidden', !takes);
+    for (const part of [this.#content, this.#answers]) setProperty(part, 'hidden', !takes || !this.isWhole);
     if (this.#repeatsText) setProperty(this.#text, 'hidden', takes);
-    setProperty(this.#deadline, 'hidden', !takes || question.held_until === undefined);
-    if (question.held_until !== undefined) setTime(this.#left, question.held_until);
-    setProperty(this.#held, 'hidden', !held && !(isSending && isOpen));
+    setProperty(this.#deadline, 'hidden', !takes || need.until === undefined);
+    if (need.until !== undefined) setTime(this.#left, need.until);
+    setProperty(this.#held, 'hidden', !held && !(isSending && open));
     for (const button of [this.#undo, this.#now]) setProperty(button, 'hidden', !held);
     setText(this.#heldText, held ? `${held.label.length > 80 ? `${held.label.slice(0, 80)}…` : held.label} – will be sent` : 'Sending …');
-    setProperty(this.#elsewhere, 'hidden', !isOpen || reaches);
-    setProperty(this.#withdraw, 'hidden', !isOpen || held !== undefined);
-    this.#showResult(question, name);
-    showError(this.#error, outbox.problem(question.id));
-    if (reaches) return;
-    const location = question.where ?? session ?? {};
+    setProperty(this.#elsewhere, 'hidden', !open || need.answerable);
+    setProperty(this.#withdraw, 'hidden', !open || held !== undefined);
+    this.#showResult(need, name);
+    showError(this.#error, outbox.problem(key));
+    if (need.answerable || !open) return;
+    const location = need.where ?? session ?? {};
     setText(this.#reason, reasonFor(session));
     this.#location.show(location, locationCommands(location, this.store.info?.host));
   }
@@ -125,31 +125,26 @@ export class HubQuestion extends StoreElement {
   /**
    * The way of the answer, step by step.
    *
-   * @param {Question} question
+   * @param {Need} need
    * @param {string} name
    */
-  #showResult(question, name) {
-    const isSettled = !isOpenQuestion(question);
-    setProperty(this.#result, 'hidden', !isSettled);
-    const shown = JSON.stringify([question.state, question.delivery, question.answer, question.by]);
-    if (!isSettled || this.#shownResult === shown) return;
+  #showResult({ kind, settled }, name) {
+    setProperty(this.#result, 'hidden', !settled);
+    const shown = JSON.stringify(settled);
+    if (!settled || this.#shownResult === shown) return;
     this.#shownResult = shown;
-    const at = STEPS.findIndex(([step]) => step === question.delivery);
-    const said = question.state === 'answered' && question.by === 'person' ? `Answered: ${question.answer ?? ''}` : settlementText(name, question);
+    const { state, by, answer = '', delivery } = settled;
+    const at = STEPS.findIndex(([step]) => step === delivery);
+    const said = state === 'answered' && by === 'person' ? `Answered: ${answer}` : settlementText(name, kind, settled);
     this.#result.replaceChildren(
       h('p', { class: 'said' }, said),
       at >= 0 ? h('ol', { class: 'way', 'aria-label': `The answer to ${name}` }, ...STEPS.map(([, words], n) => h('li', { class: n <= at ? 'done' : '', 'aria-current': n === at && 'step' }, words))) : '',
-      question.delivery === 'terminal' ? h('p', {}, 'It did not reach the session, which waits in its terminal.') : '',
+      delivery === 'terminal' ? h('p', {}, 'It did not reach the session, which waits in its terminal.') : '',
     );
   }
 
-  /**
-   * @param {AttentionItem} item
-   * @param {Question} question
-   */
-  #build(item, question) {
-    const { kind, name, project } = item;
-    const isPlan = question.type === 'question' && question.controls[0]?.type === 'verdict';
+  /** @param {AttentionItem} item */
+  #build({ name, session, need: { kind, project } }) {
     const title = h('h3', {}, name);
     this.ariaLabel = `${kind} of ${name}`;
     this.#project.title = showDirection(project);
@@ -158,47 +153,52 @@ export class HubQuestion extends StoreElement {
     this.#undo.ariaLabel = `Undo the answer to ${name}`;
     this.#now.ariaLabel = `Send now, ${name}`;
     this.#withdraw.ariaLabel = `Withdraw, ${name}`;
-    this.#head.append(stateBadge({ state: kind, text: isPlan ? 'plan' : kind }), title, this.#project, this.#time, this.#withdraw);
+    this.#head.append(stateBadge({ state: kind, text: kind }), title, this.#project, this.#time, this.#withdraw);
     this.#withdraw.addEventListener('click', () => this.#withdrawOnConfirm());
     this.#withdraw.addEventListener('blur', () => this.#resetWithdraw());
-    const choices = question.controls.filter((it) => it.type === 'choice');
+    // Its request, or the plan, is shown instead.
+    this.#text.hidden = kind === 'permission' || kind === 'plan';
+    if (session) this.#go.append(h('hub-go', { store: this.store, session }));
+    const bar = h('div', { class: 'bar' }, this.#error, this.#answers, this.#held, this.#result, this.#go);
+    this.replaceChildren(this.#head, this.#about, this.#before, this.#text, this.#request, this.#claim, this.#content, this.#elsewhere, bar);
+  }
+
+  /**
+   * Shows what it asks, and the controls that answer it.
+   *
+   * @param {AttentionItem} item
+   * @param {Need} whole
+   */
+  #buildWhole(item, { kind, controls = [], context = '' }) {
+    this.isWhole = true;
+    const { name } = item;
+    const choices = controls.filter((it) => it.type === 'choice');
     this.#repeatsText = choices.some(({ header }) => header) || choices.length > 1;
-    this.#buildWhat(isPlan, question, item);
-    this.#controls = answerControls(question.controls, isPlan, name, (answer, label) => this.#answer(answer, label));
+    this.#buildWhat(item);
+    this.#controls = answerControls(controls, kind === 'plan', name, (answer, label) => this.#answer(answer, label));
     this.#content.append(...(this.#controls.content ? [this.#controls.content] : []));
     this.#answers.append(this.#deadline, this.#controls.bar);
-    if (item.session) this.#go.append(h('hub-go', { store: this.store, session: item.session }));
     const offered = choices.flatMap(({ options }) => options.map(({ label }) => label));
     this.#elsewhere.append(
       offered.length > 0 ? h('ul', { class: 'offered', 'aria-label': `Offered answers, ${name}` }, ...offered.map((option) => h('li', {}, option))) : '',
       this.#reason,
       this.#location,
     );
-    const bar = h('div', { class: 'bar' }, this.#error, this.#answers, this.#held, this.#result, this.#go);
-    this.replaceChildren(this.#head, this.#about, this.#text, this.#request, this.#claim, this.#content, this.#elsewhere, bar);
+    this.#before.hidden = context === '';
+    if (context) this.#showText(/** @type {HTMLElement} */ (this.#before.lastElementChild), context);
   }
 
-  /**
-   * Shows the request of an approval, or a plan.
-   *
-   * @param {boolean} isPlan
-   * @param {Question} question
-   * @param {AttentionItem} item
-   */
-  #buildWhat(isPlan, question, { name, session }) {
+  /** Shows the request of a permission, or a plan, in place of the text, which repeats it. @param {AttentionItem} item */
+  #buildWhat({ key, name, session }) {
     const { store } = this;
+    const { kind, request, text = '' } = store.whole(key) ?? {};
     const context = contextOf(store, session);
-    if (question.request) {
-      // The text repeats the request.
-      this.#text.hidden = true;
-      this.#request.append(requestElement(question.request, { name, cwd: session?.cwd, context }));
-    }
-    if (isPlan) {
-      this.#text.hidden = true;
-      const plan = h('div', { class: 'plan text', role: 'group', 'aria-label': `Plan of ${name}` });
-      showMarkdown(plan, question.text, { store, context });
-      this.#request.append(plan);
-    }
+    this.#text.hidden = kind === 'plan' || request !== undefined;
+    if (request) this.#request.append(requestElement(request, { name, cwd: session?.cwd, context }));
+    if (kind !== 'plan') return;
+    const plan = h('div', { class: 'plan text', role: 'group', 'aria-label': `Plan of ${name}` });
+    showMarkdown(plan, text, { store, context });
+    this.#request.append(plan);
   }
 
   /**
@@ -206,21 +206,21 @@ export class HubQuestion extends StoreElement {
    * @param {string} label
    */
   #answer(answer, label) {
-    const question = this.#item?.question;
-    if (!question || !isOpenQuestion(question)) return;
-    outboxOf(this.store).hold(question, answer, label);
+    const need = this.#item?.need;
+    if (!need || !isOpen(need)) return;
+    outboxOf(this.store).hold(need, answer, label);
     this.dispatchEvent(new Event('settling', { bubbles: true }));
   }
 
   /** Takes a held answer back; the controls have kept it. */
   undo() {
-    outboxOf(this.store).undo(this.#item?.question?.id ?? 0);
+    outboxOf(this.store).undo(this.#item?.key ?? '');
     this.focus();
   }
 
   #sendNow() {
     if (this.#held.contains(document.activeElement)) this.focus();
-    outboxOf(this.store).send(this.#item?.question?.id ?? 0);
+    outboxOf(this.store).send(this.#item?.key ?? '');
   }
 
   /**
@@ -241,7 +241,7 @@ export class HubQuestion extends StoreElement {
 
   /** Withdrawing needs two presses, because it cannot be undone. */
   #withdrawOnConfirm() {
-    const id = this.#item?.question?.id;
+    const id = this.#item?.key;
     if (this.#withdraw.dataset.sure && id !== undefined) {
       outboxOf(this.store).settle(id, 'withdraw', {});
       return;

@@ -6,7 +6,6 @@ import './hub-stage.js';
 import { onAddress, openNeed, openView, setAddress, withNeed } from './address.js';
 import { StoreElement } from './store-element.js';
 import { WaitingKeys } from './waiting-keys.js';
-import { isOnItsWay } from '../core/attention.js';
 import { actionOf } from '../core/keys.js';
 import { successor } from '../core/queue.js';
 import { shortPaths, summarize } from '../core/sessions.js';
@@ -20,8 +19,9 @@ import { queueNow } from '../hub/queue.js';
 
 /** Matches pages that show either the list or the stage. */
 const NARROW = matchMedia('(width < 56rem)');
-/** The interval at which the state of answers on their way is requested, in ms. */
-const POLL = 2000;
+
+/** The needs that are loaded before they are selected. */
+const AHEAD = 3;
 
 export class HubQueue extends StoreElement {
   #list = /** @type {HubQueueList} */ (document.createElement('hub-queue-list'));
@@ -40,15 +40,14 @@ export class HubQueue extends StoreElement {
       for (const part of [this.#list, this.#stage, this.#settled]) part.store = store;
       this.append(this.#settled, this.#list, this.#stage);
       this.addEventListener('settling', () => this.#leave());
-      this.addEventListener('undone', (event) => this.#undo(/** @type {CustomEvent<number>} */ (event).detail));
+      this.addEventListener('undone', (event) => this.#undo(/** @type {CustomEvent<string>} */ (event).detail));
       this.addEventListener('step', (event) => this.#step(/** @type {CustomEvent<1|-1>} */ (event).detail));
       this.#stage.addEventListener('drawn', () => this.#keys.release());
     }
     document.addEventListener('keydown', (event) => this.#handleKey(event), { signal });
     NARROW.addEventListener('change', () => this.#render(), { signal });
     onAddress(() => this.#render(), signal);
-    this.every(POLL, () => this.#refreshSettling());
-    this.watch(['questions', 'needs', 'sessions', 'feed', 'preferences', 'info'], () => this.#render());
+    this.watch(['needs', 'sessions', 'feed', 'preferences', 'info'], () => this.#render());
   }
 
   #render() {
@@ -61,8 +60,8 @@ export class HubQueue extends StoreElement {
       this.#wanted = selected;
       return setAddress(withNeed(selected), 'replace');
     }
-    const titles = shortPaths([...all, ...queue.sent].map(({ project }) => project));
-    const title = (/** @type {AttentionItem} */ { project }) => titles.get(project) ?? project;
+    const titles = shortPaths([...all, ...queue.sent].map(({ need }) => need.project));
+    const title = (/** @type {AttentionItem} */ { need }) => titles.get(need.project) ?? need.project;
     this.toggleAttribute('data-open', selected !== '');
     this.toggleAttribute('data-empty', queue.open.length === 0 && selected === '');
     this.#settled.compare(all, queue.sent, (key) => this.#stage.cardOf(key));
@@ -106,13 +105,15 @@ export class HubQueue extends StoreElement {
     const item = all[at];
     this.#stage.show(item ? { item, title: title(item), at: at + 1, count: Math.max(count, at + 1) } : null, empty);
     if (!item) this.#keys.drop();
+    // The next one is there when its key is pressed.
+    for (const next of all.slice(at, at + AHEAD)) this.store.whole(next.key);
   }
 
   /** After an act on the need on the stage: it may leave, and further keys are for the next one. */
   #leave() {
     this.#stage.leave();
     this.#keys.wait();
-    this.store.changed('questions');
+    this.store.changed('needs');
   }
 
   /** @param {KeyboardEvent} event */
@@ -166,20 +167,13 @@ export class HubQueue extends StoreElement {
     return true;
   }
 
-  /** Takes an answer back that is not sent yet, and selects its need again. @param {number} [id] */
+  /** Takes an answer back that is not sent yet, and selects its need again. @param {string} [id] */
   #undo(id) {
     if (id === undefined) return false;
     outboxOf(this.store).undo(id);
     this.#leave();
-    setAddress(withNeed(String(id)), 'replace');
+    setAddress(withNeed(id), 'replace');
     return true;
-  }
-
-  /** Requests the state of answers that the agents do not have yet: not every step causes an event. */
-  #refreshSettling() {
-    for (const question of this.store.questions.values()) {
-      if (isOnItsWay(question)) this.store.refreshQuestion(question.id).catch(() => {});
-    }
   }
 }
 

@@ -6,6 +6,7 @@ import { setAddress, withNeed } from './address.js';
 import { h } from './dom.js';
 import { setText } from './parts.js';
 import { StoreElement } from './store-element.js';
+import { asks } from '../core/attention.js';
 
 /** @import { AttentionItem } from '../core/attention.js' */
 /** @import { HubNeed } from './hub-need.js' */
@@ -92,9 +93,9 @@ export class HubStage extends StoreElement {
 
   /** @param {AttentionItem} item */
   #create(item) {
-    const card = /** @type {HubQuestion|HubNeed} */ (document.createElement(item.question ? 'hub-question' : 'hub-need'));
+    const card = /** @type {HubQuestion|HubNeed} */ (document.createElement(asks(item.need) ? 'hub-question' : 'hub-need'));
     Object.assign(card, { store: this.store, role: 'group', tabIndex: -1 });
-    Object.assign(card.dataset, { key: item.key, kind: item.kind }, item.question && { id: item.key });
+    Object.assign(card.dataset, { key: item.key, kind: item.need.kind });
     this.#cards.append(card);
     return card;
   }
@@ -118,7 +119,7 @@ export class HubStage extends StoreElement {
     this.#isOwn = false;
     // The frame that a callback is for is on the screen when the next task runs.
     requestAnimationFrame(() => setTimeout(() => {
-      if (card !== this.card || !card || this.#isOwn) return;
+      if (card !== this.card || !card?.isWhole || this.#isOwn) return;
       this.#drawn = card.dataset.key ?? '';
       this.dispatchEvent(new Event('drawn'));
     }));

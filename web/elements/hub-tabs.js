@@ -21,7 +21,7 @@ export class HubTabs extends StoreElement {
     this.replaceChildren(h('nav', { 'aria-label': 'Views' }, ...VIEWS.map((view) => this.#tab(view))));
     onAddress(() => this.#readAddress(), signal);
     this.#readAddress();
-    this.watch(['questions', 'needs', 'sessions', 'feed', 'preferences'], () => this.#count());
+    this.watch(['needs', 'sessions', 'feed', 'preferences'], () => this.#count());
     // Before all others: the key after `v` is no decision about a need.
     addEventListener('keydown', (event) => this.#onKey(event), { signal, capture: true });
     addEventListener('pointerdown', () => this.#choose(false), { signal, capture: true });

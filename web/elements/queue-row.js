@@ -10,9 +10,8 @@ import { outboxOf } from '../hub/outbox.js';
 /** @import { AttentionItem } from '../core/attention.js' */
 /** @import { Store } from '../hub/store.js' */
 
-/** The mark of each kind, which differs in its form too, and the kind in words. @type {Record<AttentionItem['kind'], [string, string]>} */
+/** The mark of each kind, which differs in its form too, and the kind in words. @type {Record<import('../core/types.js').Need['kind'], [string, string]>} */
 const MARKS = {
-  approval: ['●', 'permission'],
   permission: ['●', 'permission'],
   question: ['?', 'question'],
   plan: ['≡', 'plan'],
@@ -41,8 +40,8 @@ export function updateQueueRow(row, item, { title, selected, tabbable, store }) 
   const link = /** @type {HTMLAnchorElement} */ (row.firstElementChild);
   const [mark, head, brief, time] = /** @type {any} */ (link.children);
   const [kind, name, project] = head.children;
-  const shown = item.need?.kind ?? item.kind;
-  const problem = item.question && outboxOf(store).problem(item.question.id);
+  const { kind: shown, project: path, since } = item.need;
+  const problem = outboxOf(store).problem(item.key);
   if (row.dataset.kind !== shown) row.dataset.kind = shown;
   const href = `?need=${encodeURIComponent(item.key)}`;
   if (link.getAttribute('href') !== href) link.setAttribute('href', href);
@@ -50,10 +49,10 @@ export function updateQueueRow(row, item, { title, selected, tabbable, store }) 
   setText(kind, `${MARKS[shown][1]}, `);
   setText(name, item.name);
   setText(project, title);
-  setTime(time, item.ts);
-  const text = problem ? `Not answered: ${problem.message}` : showDirection(briefOf(item));
+  setTime(time, since);
+  const text = problem ? `Not answered: ${problem.message}` : showDirection(briefOf(item.need));
   setText(brief, text);
-  setProperty(link, 'title', `${item.name}\n${item.project}\n${text}`);
+  setProperty(link, 'title', `${item.name}\n${path}\n${text}`);
   setProperty(link, 'tabIndex', item.key === tabbable ? 0 : -1);
   row.toggleAttribute('data-refused', Boolean(problem));
   if (link.hasAttribute('aria-current') !== (item.key === selected)) item.key === selected ? link.setAttribute('aria-current', 'true') : link.removeAttribute('aria-current');

@@ -9,8 +9,8 @@ import { outboxOf } from '../hub/outbox.js';
 /** @import { Store } from '../hub/store.js' */
 
 /** @param {AttentionItem} item */
-export function sentRow({ name, question }) {
-  const undo = () => row.dispatchEvent(new CustomEvent('undone', { bubbles: true, detail: question?.id }));
+export function sentRow({ key, name }) {
+  const undo = () => row.dispatchEvent(new CustomEvent('undone', { bubbles: true, detail: key }));
   const row = h(
     'li',
     {},
@@ -31,16 +31,15 @@ export function sentRow({ name, question }) {
  */
 export function updateSentRow(row, item, store) {
   const outbox = outboxOf(store);
-  const id = item.question?.id ?? 0;
-  const held = outbox.held(id);
+  const held = outbox.held(item.key);
   const [, what, said, way, undo, now] = /** @type {any} */ (row.children);
-  const answer = held?.label ?? item.question?.answer ?? '';
-  setText(what, briefOf(item));
+  const answer = held?.label ?? item.need.settled?.answer ?? '';
+  setText(what, briefOf(item.need));
   setText(said, answer && `· ${answer}`);
   setProperty(row, 'title', `${item.name}: ${what.textContent} ${said.textContent}`);
-  setText(way, held ? '' : wayOf(item));
+  setText(way, held ? '' : wayOf(item.need));
   setProperty(way, 'hidden', held !== undefined);
   setProperty(undo, 'hidden', held === undefined);
   setProperty(now, 'hidden', held === undefined);
-  now.onclick = () => outbox.send(id);
+  now.onclick = () => outbox.send(item.key);
 }

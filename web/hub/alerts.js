@@ -54,7 +54,7 @@ export class Alerts {
     const { store } = this;
     const signal = store.closed;
     trackFocus(store.api, signal);
-    const stop = store.watch(['questions', 'needs', 'sessions', 'feed', 'connection'], () => this.#update());
+    const stop = store.watch(['needs', 'sessions', 'feed', 'connection'], () => this.#update());
     store.addEventListener('arrived', (event) => this.#addUrgent(/** @type {CustomEvent} */ (event).detail.notifications), { signal });
     navigator.serviceWorker?.addEventListener('message', (event) => this.#receive(event), { signal });
     // The message lets the worker close what no page could close any more.
@@ -81,7 +81,7 @@ export class Alerts {
   #update() {
     const { store } = this;
     const { open } = queueNow(store);
-    showInTab(open.length, iconState(open.map(({ kind }) => kind), store.connection.state));
+    showInTab(open.length, iconState(open.map(({ need }) => need.kind), store.connection.state));
     if (!store.ready) return;
     const calls = callsOf(store.needs);
     const before = this.#known;
@@ -176,14 +176,12 @@ export class Alerts {
   async #answer(id, label, answer) {
     const { store } = this;
     try {
-      store.questions.set(id, await store.api.post(`/needs/${id}/answer`, { ...answer, revision: id }));
-      store.changed('questions');
+      await store.api.post(`/needs/${id}/answer`, { ...answer, revision: id });
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       const { message } = error;
       store.toast(`Not answered: ${message}`, { problem: error });
       this.#change((registration) => display(registration, `Not answered: ${label}`, { tag: String(id), body: message, data: { id } }));
-      store.refreshQuestion(id).catch(() => {});
     }
   }
 }

@@ -18,8 +18,6 @@ export class Live {
   #cursor = '';
   /** Events that arrived while the page was loading. @type {ServerEvent[]|null} */
   #queue = [];
-  /** Approvals for which a hook waits now. @type {Set<number>} */
-  #heldByHooks = new Set();
   /** @type {Stream|null} */
   #stream = null;
 
@@ -104,7 +102,7 @@ export class Live {
       const slash = key.lastIndexOf('/');
       return { project: key.slice(0, slash), inbox: key.slice(slash + 1), waiter };
     });
-    this.tabs.post({ kind: 'events', events: [{ event: 'presence', data: JSON.stringify({ waiters, held: [...this.#heldByHooks] }) }] });
+    this.tabs.post({ kind: 'events', events: [{ event: 'presence', data: JSON.stringify({ waiters, held: [] }) }] });
   }
 
   /** @param {ServerEvent[]} events */
@@ -137,10 +135,6 @@ export class Live {
     const { store } = this;
     const unknown = notifications.filter(({ id }) => !store.feed.get(id));
     store.feed.add(notifications);
-    for (const { id, type, reply_to } of unknown) {
-      if (type === 'question' || type === 'approval') this.#refreshQuestion(id);
-      if (type === 'answer' && reply_to) this.#refreshQuestion(reply_to);
-    }
     store.changed('feed');
     if (isNew && store.isLeader && unknown.length > 0) {
       store.dispatchEvent(new CustomEvent('arrived', { detail: { notifications: unknown } }));
@@ -155,19 +149,15 @@ export class Live {
     const { store } = this;
     if (event === 'seen') {
       store.markSeen(body);
-      if (body.seen) this.#announceSettled(body.ids);
     } else if (event === 'delivery') {
       store.feed.applyDelivery(body);
       store.changed('feed');
-    } else if (event === 'question') {
-      this.#questionChanged(body);
     } else if (event === 'sessions') {
       store.updateSessions(body);
     } else if (event === 'presence') {
       this.#applyPresence(body);
     } else if (event === 'need') {
-      store.needs = body.needs;
-      store.changed('needs');
+      store.setNeeds(body.needs);
     } else if (event === 'preferences') {
       store.preferences = body;
       store.changed('preferences');
@@ -176,41 +166,10 @@ export class Live {
     }
   }
 
-  /** @param {Schemas['NewsEvent']} body */
-  #questionChanged({ id = 0, what, state, by }) {
-    const known = this.store.questions.get(id);
-    if (known) {
-      // The event alone removes the question from the items that need the person; the answer's text is loaded afterwards.
-      const now = state ?? (what === 'claimed' ? 'claimed' : known.state);
-      this.store.questions.set(id, { ...known, state: now, by: by ?? known.by });
-      this.store.changed('questions');
-    }
-    if (what === 'settled') this.#announceSettled([id]);
-    this.#refreshQuestion(id);
-  }
-
-  /** @param {number} id */
-  #refreshQuestion(id) {
-    this.store.refreshQuestion(id).catch((error) => {
-      if (!(error instanceof Problem)) throw error;
-    });
-  }
-
-  /** @param {number[]} ids */
-  #announceSettled(ids) {
-    this.store.dispatchEvent(new CustomEvent('settled', { detail: { ids } }));
-  }
-
   /** @param {Schemas['PresenceEvent']} presence */
-  #applyPresence({ waiters, held }) {
+  #applyPresence({ waiters }) {
     this.store.waiters = new Map(waiters.map((it) => [`${it.project}/${it.inbox}`, it.waiter]));
     this.store.changed('waiters');
-    // Whether the page can answer an approval depends on whether a hook holds it.
-    const before = this.#heldByHooks;
-    this.#heldByHooks = new Set(held);
-    for (const id of new Set([...held, ...before])) {
-      if (before.has(id) !== this.#heldByHooks.has(id)) this.#refreshQuestion(id);
-    }
   }
 
   /**

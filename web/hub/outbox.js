@@ -1,18 +1,23 @@
 /** The answers of this page: each is held back for a few seconds, in which the person can undo it, and then sent. */
 
 import { Problem } from './problem.js';
+import { isOpen } from '../core/attention.js';
 
-/** @import { Question } from '../core/types.js' */
+/** @import { Need } from '../core/types.js' */
 /** @import { Store } from './store.js' */
 
 /** The time in which an answer can be undone, in ms. */
 const UNDO_TIME = 5000;
-/** An answer to a held request is sent at least this long before the agent stops waiting, in ms. */
+/** An answer to a dialog that waits for it is sent at least this long before the agent stops waiting, in ms. */
 const MARGIN = 1000;
-/** The time for which a settled question stays, so that the person sees the result, in ms. */
-const RESULT_TIME = 1500;
+/** After this time an accepted answer is no longer expected in the hub's list, in ms. */
+const PATIENCE = 5000;
 
-/** @typedef {{answer: import('../elements/answer-controls.js').Answer, label: string, due: number, timer: number}} Held `label` says it in the words of the page */
+/**
+ * @typedef {import('../elements/answer-controls.js').Answer} Answer
+ *
+ * @typedef {{answer: Answer & {revision: number}, label: string, due: number, timer: number}} Held `label` says it in the words of the page
+ */
 
 /** @type {WeakMap<Store, Outbox>} */
 const outboxes = new WeakMap();
@@ -29,16 +34,14 @@ export function outboxOf(store) {
 }
 
 class Outbox {
-  /** @type {Map<number, Held>} */
+  /** @type {Map<string, Held>} */
   #held = new Map();
-  /** @type {Set<number>} */
+  /** The needs whose answers are being sent, or are accepted and not in the hub's list yet. @type {Set<string>} */
   #sending = new Set();
-  /** Whether the hub accepted it from this page. @type {Map<number, Promise<boolean>>} */
+  /** Whether the hub accepted it from this page. @type {Map<string, Promise<boolean>>} */
   #sent = new Map();
-  /** @type {Map<number, Problem>} */
+  /** @type {Map<string, Problem>} */
   #problems = new Map();
-  /** Questions that were settled here a moment ago. @type {Set<number>} */
-  #recent = new Set();
 
   /** @param {Store} store */
   constructor(store) {
@@ -56,32 +59,27 @@ class Outbox {
     event.preventDefault();
   }
 
-  /** The answer that is held back. @param {number} id */
+  /** The answer that is held back. @param {string} id */
   held(id) {
     return this.#held.get(id);
   }
 
-  /** Whether an answer is being sent. @param {number} id */
+  /** Whether an answer is being sent. @param {string} id */
   isSending(id) {
     return this.#sending.has(id);
   }
 
-  /** The newest question whose answer is held back. */
+  /** The newest need whose answer is held back. */
   get last() {
     return [...this.#held.keys()].at(-1);
   }
 
-  /** The refusal of the last answer. @param {number} id */
+  /** The refusal of the last answer. @param {string} id */
   problem(id) {
     return this.#problems.get(id) ?? null;
   }
 
-  /** Whether this page has settled the question a moment ago. @param {number} id */
-  isRecent(id) {
-    return this.#recent.has(id);
-  }
-
-  /** Resolves to whether this page settled the question, because two may answer at the same moment. @param {number} id */
+  /** Resolves to whether this page settled the need, because two may answer at the same moment. @param {string} id */
   settledHere(id) {
     return this.#sent.get(id) ?? Promise.resolve(false);
   }
@@ -89,34 +87,34 @@ class Outbox {
   /**
    * Holds an answer back, then sends it.
    *
-   * @param {Question} question
-   * @param {Held['answer']} answer
+   * @param {Need} need
+   * @param {Answer} answer
    * @param {string} label
    */
-  hold({ id, held_until: until }, answer, label) {
+  hold({ id, revision, until }, answer, label) {
     if (this.#held.has(id) || this.#sending.has(id)) return;
     const now = this.store.now();
     const left = until === undefined ? UNDO_TIME : Math.min(UNDO_TIME, Date.parse(until) - now - MARGIN);
     const wait = Math.max(0, left);
     this.#problems.delete(id);
-    this.#held.set(id, { answer, label, due: now + wait, timer: setTimeout(() => this.send(id), wait) });
-    this.store.changed('questions');
+    this.#held.set(id, { answer: { ...answer, revision }, label, due: now + wait, timer: setTimeout(() => this.send(id), wait) });
+    this.store.changed('needs');
   }
 
-  /** Takes a held answer back. @param {number} id */
+  /** Takes a held answer back. @param {string} id */
   undo(id) {
     clearTimeout(this.#held.get(id)?.timer);
     this.#held.delete(id);
-    this.store.changed('questions');
+    this.store.changed('needs');
   }
 
-  /** Sends a held answer at once. @param {number} id */
+  /** Sends a held answer at once. @param {string} id */
   send(id) {
     const held = this.#held.get(id);
     if (!held) return;
     clearTimeout(held.timer);
     this.#held.delete(id);
-    this.settle(id, 'answer', { ...held.answer, revision: id });
+    this.settle(id, 'answer', held.answer);
   }
 
   flush() {
@@ -124,9 +122,9 @@ class Outbox {
   }
 
   /**
-   * Answers or withdraws a question.
+   * Answers a need, or withdraws its question.
    *
-   * @param {number} id
+   * @param {string} id
    * @param {'answer'|'withdraw'} how
    * @param {object} body
    * @returns {Promise<boolean>} whether the hub accepted it
@@ -134,33 +132,42 @@ class Outbox {
   settle(id, how, body) {
     const sent = this.#post(id, how, body);
     this.#sent.set(id, sent);
-    this.store.changed('questions');
+    this.store.changed('needs');
     return sent;
   }
 
   /**
-   * @param {number} id
+   * @param {string} id
    * @param {string} how
    * @param {object} body
    */
   async #post(id, how, body) {
     const { store } = this;
+    this.#problems.delete(id);
+    this.#sending.add(id);
     try {
-      this.#problems.delete(id);
-      this.#sending.add(id);
-      if (how === 'answer') this.#recent.add(id);
-      store.questions.set(id, await store.api.post(how === 'answer' ? `/needs/${id}/answer` : `/questions/${id}/withdraw`, body));
+      await store.api.post(how === 'answer' ? `/needs/${id}/answer` : `/questions/${id}/withdraw`, body);
+      await this.#listed(id);
       return true;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      this.#recent.delete(id);
       this.#problems.set(id, error);
-      if (error.status === 409) store.refreshQuestion(id).catch(() => {});
       return false;
     } finally {
       this.#sending.delete(id);
-      store.changed('questions');
-      setTimeout(() => this.#recent.delete(id) && store.changed('questions'), RESULT_TIME);
+      store.changed('needs');
     }
+  }
+
+  /** Resolves once the hub's list shows that the need is settled. @param {string} id */
+  async #listed(id) {
+    const { store } = this;
+    const isStillOpen = () => store.needs.some((need) => need.id === id && isOpen(need));
+    let stop = () => {};
+    await new Promise((resolve) => {
+      setTimeout(resolve, PATIENCE);
+      stop = store.watch(['needs'], () => isStillOpen() || resolve(undefined));
+    });
+    stop();
   }
 }

@@ -18,8 +18,7 @@ const endings = new WeakMap();
 export function queueNow(store) {
   const outbox = outboxOf(store);
   return queueOf(store, {
-    isAnswered: (id) => outbox.held(id) !== undefined || outbox.isSending(id),
-    isRecent: (id) => outbox.isRecent(id),
+    isAnswered: (key) => outbox.held(key) !== undefined || outbox.isSending(key),
     isEnding: (key) => endings.get(store)?.has(key) ?? false,
   });
 }

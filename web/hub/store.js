@@ -5,11 +5,11 @@ import { toQuery } from '../core/filter.js';
 import { Problem } from './problem.js';
 
 /** @import { Filter } from '../core/filter.js' */
-/** @import { Connection, Holder, Need, Notification, Preferences, Question, Session } from '../core/types.js' */
+/** @import { Connection, Holder, Need, Notification, Preferences, Session } from '../core/types.js' */
 
 /**
  * @typedef {import('../core/types.js').Schemas['HubInfo']} HubInfo
- * @typedef {'sessions'|'questions'|'needs'|'feed'|'waiters'|'preferences'|'connection'|'info'} Part
+ * @typedef {'sessions'|'needs'|'feed'|'waiters'|'preferences'|'connection'|'info'} Part
  *
  * @typedef {object} Toast
  * @property {string} text
@@ -29,15 +29,13 @@ export class Store extends EventTarget {
   endedSessions = new Map();
   /** The number of ended sessions that the hub knows. */
   endedCount = 0;
-  /** @type {Map<number, Question>} */
-  questions = new Map();
-  /** What the person has to do. @type {Need[]} */
+  /** What the person has to do, and the answers that are on their way. @type {Need[]} */
   needs = [];
   feed = new Feed();
   /** Notifications that the feed does not have; null for one that the hub no longer has. @type {Map<number, Notification|null>} */
   #older = new Map();
-  /** The whole words of needs, by id and revision. @type {Map<string, string>} */
-  #words = new Map();
+  /** Needs with all that they say, by their ids; null while one is loaded. @type {Map<string, Need|null>} */
+  #wholes = new Map();
   /** @type {Map<string, Holder>} by `project/inbox` */
   waiters = new Map();
   /** @type {Preferences} */
@@ -121,7 +119,7 @@ export class Store extends EventTarget {
   /** Loads all data again; returns the hub's identity and the head of its log before the data was read. */
   async load() {
     /** @type {import('../core/types.js').Schemas['Dashboard']} */
-    const { hub, sessions, questions, needs, history, preferences } = await this.api.get('/dashboard');
+    const { hub, sessions, needs, history, preferences } = await this.api.get('/dashboard');
     const offset = Date.parse(hub.now) - Date.now();
     this.#clockOffset = Math.abs(offset) > 1000 ? offset : 0;
     this.info = hub;
@@ -129,28 +127,11 @@ export class Store extends EventTarget {
     this.feed.addPage({}, history);
     this.preferences = preferences;
     this.setSessions(sessions);
-    this.needs = needs;
-    const open = await this.#allQuestions(questions);
-    this.questions = new Map(open.map((it) => [it.id, it]));
+    this.#wholes.clear();
+    this.setNeeds(needs);
     this.ready = true;
-    this.changed('info', 'sessions', 'questions', 'needs', 'feed', 'preferences');
+    this.changed('info', 'sessions', 'feed', 'preferences');
     return hub;
-  }
-
-  /**
-   * The open questions of a first page and of all older ones, oldest first.
-   *
-   * @param {import('../core/types.js').Schemas['QuestionList']} page
-   */
-  async #allQuestions({ questions, next }) {
-    let all = questions;
-    while (next !== undefined) {
-      /** @type {import('../core/types.js').Schemas['QuestionList']} */
-      const older = await this.api.get(`/questions?before=${next}`);
-      all = [...older.questions, ...all];
-      next = older.next;
-    }
-    return all;
   }
 
   /** @param {{sessions: Session[], ended: number}} list */
@@ -158,31 +139,39 @@ export class Store extends EventTarget {
     this.updateSessions({ whole: true, sessions, gone: [], ended });
   }
 
-  /**
-   * The whole words of a need; their beginning until they are loaded.
-   *
-   * @param {import('../core/types.js').Need} need
-   */
-  wordsOf({ id, revision, brief, complete }) {
-    if (complete) return brief;
-    const key = `${id} ${revision}`;
-    if (!this.#words.has(key)) this.#loadWords(id, key);
-    return this.#words.get(key) || brief;
+  /** @param {Need[]} needs the whole list */
+  setNeeds(needs) {
+    const listed = new Map(needs.map(({ id, revision }) => [id, revision]));
+    // What has left the list, or changed, is loaded again when it is looked at.
+    for (const { id, revision } of this.needs) if (listed.get(id) !== revision) this.#wholes.delete(id);
+    this.needs = needs;
+    this.changed('needs');
   }
 
-  /** @param {string} id @param {string} key */
-  async #loadWords(id, key) {
-    this.#words.set(key, '');
-    for (const oldest of this.#words.keys()) {
-      if (this.#words.size <= KEPT) break;
-      this.#words.delete(oldest);
+  /** A need with all that it says; undefined until it is loaded. @param {string} id */
+  whole(id) {
+    if (!this.#wholes.has(id)) this.#loadWhole(id);
+    return this.#wholes.get(id) ?? undefined;
+  }
+
+  /** The words of a need; their beginning until they are loaded. @param {Need} need */
+  wordsOf({ id, brief, complete }) {
+    return complete ? brief : this.whole(id)?.text ?? brief;
+  }
+
+  /** @param {string} id */
+  async #loadWhole(id) {
+    this.#wholes.set(id, null);
+    for (const oldest of this.#wholes.keys()) {
+      if (this.#wholes.size <= KEPT) break;
+      this.#wholes.delete(oldest);
     }
     try {
-      this.#words.set(key, (await this.api.get(`/needs/${id}`)).text ?? '');
+      this.#wholes.set(id, await this.api.get(`/needs/${id}`));
       this.changed('needs');
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      this.#words.delete(key);
+      this.#wholes.delete(id);
     }
   }
 
@@ -270,17 +259,6 @@ export class Store extends EventTarget {
     }
     this.changed('feed');
     return changed;
-  }
-
-  /**
-   * Loads the current state of a question.
-   *
-   * @param {number} id
-   */
-  async refreshQuestion(id) {
-    const question = await this.api.get(`/questions/${id}`);
-    this.questions.set(id, question);
-    this.changed('questions');
   }
 
   /** @param {Preferences} preferences */

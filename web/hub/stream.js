@@ -5,7 +5,7 @@ import { Problem } from './problem.js';
 
 /** @import { ServerEvent } from '../core/sse.js' */
 
-const KINDS = 'notification,question,sessions,delivery,seen,presence,preferences,need';
+const KINDS = 'notification,sessions,delivery,seen,presence,preferences,need';
 /** The silence after which the connection counts as dead, in ms; the hub sends data at least every 15 s. */
 const MAX_SILENCE = 40_000;
 /** The longest pause before another attempt, in ms. */
