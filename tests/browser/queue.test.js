@@ -316,3 +316,34 @@ test('a need that another person answers is announced, and its draft is offered'
   await page.getByRole('status').filter({ hasText: 'was answered elsewhere: approve' }).waitFor();
   await page.getByRole('button', { name: 'Copy what you typed' }).waitFor();
 });
+
+test('several permissions are approved together only after each was on the screen to its end', async () => {
+  const hub = await startHub();
+  const ids = [];
+  for (let n = 0; n < 3; n += 1) ids.push(await permission(hub, 'Bash', { command: `make part-${n}` }, { from: `p${n}` }));
+  const long = await LONG.command.ask(hub);
+  const plain = await ask(hub, { from: 'asks', options: ['yes'] });
+  const page = await openDashboard(hub);
+  await shows(page, ids[0]);
+  await page.keyboard.type('xx');
+  await shows(page, ids[2]);
+  const approve = page.getByRole('group', { name: 'Marked permissions' }).getByRole('button', { name: 'Approve 2' });
+  await approve.waitFor();
+  await page.keyboard.type('jx');
+  await page.getByText('Scroll to its end first').waitFor();
+  await axe(page);
+  // The event of the scroll comes before the next frame.
+  await page.locator('hub-stage .scroll').evaluate((it) => new Promise((done) => {
+    it.scrollTo(0, it.scrollHeight);
+    requestAnimationFrame(() => requestAnimationFrame(done));
+  }));
+  await page.keyboard.press('x');
+  await page.getByRole('button', { name: 'Approve 3' }).waitFor();
+  await shows(page, plain);
+  await page.keyboard.type('x');
+  assert.equal(await page.getByRole('button', { name: 'Approve 3' }).isVisible(), true, 'a question is not approved');
+  await page.keyboard.press('Shift+X');
+  await until(async () => (await sent(page).count()) === 3, { what: 'three answers are on their way' });
+  for (const id of [ids[0], ids[1], long]) assert.equal(await answered(hub, id), 'allow');
+  assert.equal((await stored(hub, ids[2])).state, 'open');
+});

@@ -24,6 +24,8 @@ export const KEYS = [
   { id: 'reply', keys: ['r'], label: 'Write a reply', scope: 'Lists' },
   { id: 'approve', keys: ['a'], label: 'Approve', scope: 'Queue' },
   { id: 'always', keys: ['Shift+A'], label: 'Approve, and the like for this session', scope: 'Queue' },
+  { id: 'mark', keys: ['x'], label: 'Mark this permission, to approve several together', scope: 'Queue' },
+  { id: 'approve-marked', keys: ['Shift+X'], label: 'Approve what is marked', scope: 'Queue' },
   { id: 'deny', keys: ['d'], label: 'Deny: type a reason, then press Enter', scope: 'Queue' },
   { id: 'option', keys: ['1', '2', '3', '4', '5', '6', '7', '8', '9'], shown: ['1', '9'], label: 'Choose that option', scope: 'Queue' },
   { id: 'done', keys: ['e'], label: 'Done: it needs nothing until it reports again', scope: 'Queue' },

@@ -57,6 +57,7 @@ export class HubQuestion extends StoreElement {
   #reason = h('p');
   #location = /** @type {HubLocation} */ (document.createElement('hub-location'));
   #withdraw = h('button', { class: 'ghost small', title: 'Withdraws the question: it can no longer be answered' }, 'Withdraw');
+  #mark = h('button', { class: 'ghost small', hidden: true, 'aria-keyshortcuts': 'x', title: 'To approve several together (x)', onclick: () => this.dispatchEvent(new Event('mark', { bubbles: true })) }, 'Mark');
   #error = errorLine();
 
   /** The text that the person has typed and not sent. */
@@ -152,8 +153,9 @@ export class HubQuestion extends StoreElement {
     this.#answers.ariaLabel = `Answer ${name}`;
     this.#undo.ariaLabel = `Undo the answer to ${name}`;
     this.#now.ariaLabel = `Send now, ${name}`;
+    this.#mark.ariaLabel = `Mark, ${name}`;
     this.#withdraw.ariaLabel = `Withdraw, ${name}`;
-    this.#head.append(stateBadge({ state: kind, text: kind }), title, this.#project, this.#time, this.#withdraw);
+    this.#head.append(stateBadge({ state: kind, text: kind }), title, this.#project, this.#time, this.#mark, this.#withdraw);
     this.#withdraw.addEventListener('click', () => this.#withdrawOnConfirm());
     this.#withdraw.addEventListener('blur', () => this.#resetWithdraw());
     // Its request, or the plan, is shown instead.
@@ -221,6 +223,18 @@ export class HubQuestion extends StoreElement {
   #sendNow() {
     if (this.#held.contains(document.activeElement)) this.focus();
     outboxOf(this.store).send(this.#item?.key ?? '');
+  }
+
+  /** Whether it takes an answer now that allows what it asks. */
+  get canApprove() {
+    return !this.#answers.hidden && this.#controls?.keys.approve !== undefined;
+  }
+
+  /** Shows whether it is one of several that are approved together. @param {boolean} marked */
+  showMark(marked) {
+    setProperty(this.#mark, 'hidden', !this.canApprove);
+    setProperty(this.#mark, 'ariaPressed', String(marked));
+    setText(this.#mark, marked ? 'Marked' : 'Mark');
   }
 
   /**

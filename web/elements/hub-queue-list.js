@@ -13,6 +13,9 @@ import { StoreElement } from './store-element.js';
 export class HubQueueList extends StoreElement {
   #open = h('ul', { class: 'rows', 'aria-label': 'Needs' });
   #none = h('p', { class: 'muted none' }, 'Nothing is open.');
+  #approve = h('button', { class: 'primary small', 'aria-keyshortcuts': 'Shift+X', title: 'Approve what is marked (X)', onclick: () => this.dispatchEvent(new Event('approve-marked', { bubbles: true })) });
+  #unmark = h('button', { class: 'ghost small', onclick: () => this.dispatchEvent(new Event('unmark', { bubbles: true })) }, 'Unmark');
+  #marked = h('div', { class: 'marked', role: 'group', 'aria-label': 'Marked permissions', hidden: true }, this.#approve, this.#unmark);
   #laterCount = h('span', { class: 'muted' });
   #later = h('ul', { class: 'rows', 'aria-label': 'Nothing to do yet' });
   #fold = h('details', { class: 'later', hidden: true }, h('summary', {}, 'Nothing to do yet ', this.#laterCount), this.#later);
@@ -21,22 +24,25 @@ export class HubQueueList extends StoreElement {
 
   connectedCallback() {
     if (this.firstChild) return;
-    this.append(this.#open, this.#none, this.#fold, this.#foot);
+    this.append(this.#marked, this.#open, this.#none, this.#fold, this.#foot);
     this.addEventListener('click', (event) => this.#onClick(event));
   }
 
   /**
    * @param {Queue} queue
+   * @param {import('./batch.js').Batch} batch
    * @param {string} selected
    * @param {(item: AttentionItem) => string} title of a project
    */
-  show({ open, later, sent }, selected, title) {
+  show({ open, later, sent }, batch, selected, title) {
     const focused = this.#focusedRow !== null;
     const tabbable = selected || (open[0]?.key ?? '');
     for (const [list, items] of /** @type {const} */ ([[this.#open, open], [this.#later, later]])) {
-      updateList(list, items, keyOf, () => queueRow(this.store), (row, item) => updateQueueRow(row, item, { title: title(item), selected, tabbable, store: this.store }));
+      updateList(list, items, keyOf, () => queueRow(this.store), (row, item) => updateQueueRow(row, item, { title: title(item), selected, tabbable, marked: batch.has(item.key), store: this.store }));
     }
     updateList(this.#sent, sent, keyOf, (item) => sentRow(item), (row, item) => updateSentRow(row, item, this.store));
+    setProperty(this.#marked, 'hidden', batch.size === 0);
+    setText(this.#approve, `Approve ${batch.size}`);
     setProperty(this.#none, 'hidden', open.length > 0);
     setProperty(this.#fold, 'hidden', later.length === 0);
     if (later.some(({ key }) => key === selected)) this.#fold.open = true;

@@ -3,6 +3,7 @@
 import './hub-queue-list.js';
 import './hub-settled.js';
 import './hub-stage.js';
+import { Batch } from './batch.js';
 import { onAddress, openNeed, openView, setAddress, withNeed } from './address.js';
 import { StoreElement } from './store-element.js';
 import { WaitingKeys } from './waiting-keys.js';
@@ -27,6 +28,7 @@ export class HubQueue extends StoreElement {
   #list = /** @type {HubQueueList} */ (document.createElement('hub-queue-list'));
   #stage = /** @type {HubStage} */ (document.createElement('hub-stage'));
   #settled = /** @type {HubSettled} */ (document.createElement('hub-settled'));
+  #batch = new Batch(this.#stage);
   #keys = new WaitingKeys((action, key) => this.#perform(action, key));
   /** The keys of the needs, in order. @type {string[]} */
   #order = [];
@@ -42,6 +44,12 @@ export class HubQueue extends StoreElement {
       this.addEventListener('settling', () => this.#leave());
       this.addEventListener('undone', (event) => this.#undo(/** @type {CustomEvent<string>} */ (event).detail));
       this.addEventListener('step', (event) => this.#step(/** @type {CustomEvent<1|-1>} */ (event).detail));
+      this.addEventListener('mark', () => this.#mark());
+      this.addEventListener('approve-marked', () => this.#approveMarked());
+      this.addEventListener('unmark', () => {
+        this.#batch.clear();
+        this.#render();
+      });
       this.#stage.addEventListener('drawn', () => this.#keys.release());
     }
     document.addEventListener('keydown', (event) => this.#handleKey(event), { signal });
@@ -65,7 +73,8 @@ export class HubQueue extends StoreElement {
     this.toggleAttribute('data-open', selected !== '');
     this.toggleAttribute('data-empty', queue.open.length === 0 && selected === '');
     this.#settled.compare(all, queue.sent, (key) => this.#stage.cardOf(key));
-    this.#list.show(queue, selected, title);
+    this.#batch.keep(queue.open);
+    this.#list.show(queue, this.#batch, selected, title);
     this.#show(all, queue.open.length, title);
     this.#stage.keep([...all, ...queue.sent]);
     this.#order = all.map(({ key }) => key);
@@ -103,7 +112,7 @@ export class HubQueue extends StoreElement {
     const at = all.findIndex(({ key }) => key === this.#selected);
     const empty = { strong: all.length > 0 ? 'Nothing to do now.' : 'Nobody needs you.', more: summarize(this.store.sessions.values()) };
     const item = all[at];
-    this.#stage.show(item ? { item, title: title(item), at: at + 1, count: Math.max(count, at + 1) } : null, empty);
+    this.#stage.show(item ? { item, title: title(item), at: at + 1, count: Math.max(count, at + 1), marked: this.#batch.has(item.key) } : null, empty);
     if (!item) this.#keys.drop();
     // The next one is there when its key is pressed.
     for (const next of all.slice(at, at + AHEAD)) this.store.whole(next.key);
@@ -154,6 +163,8 @@ export class HubQueue extends StoreElement {
   #perform(action, key) {
     if (action === 'up' || action === 'down') return this.#step(action === 'down' ? 1 : -1);
     if (action === 'undo') return this.#undo(outboxOf(this.store).last);
+    if (action === 'mark') return this.#mark();
+    if (action === 'approve-marked') return this.#approveMarked();
     return this.#stage.card?.act(action, key) ?? false;
   }
 
@@ -165,6 +176,22 @@ export class HubQueue extends StoreElement {
     this.#leave();
     setAddress(withNeed(to), 'replace');
     return true;
+  }
+
+  /** Marks the permission on the stage and goes on to the next one, or removes its mark. */
+  #mark() {
+    const done = this.#batch.toggle();
+    if (done === 'unread') this.store.toast('Scroll to its end first: what is approved together was on the screen as a whole.');
+    if (done === 'marked') this.#step(1);
+    this.#render();
+    return done !== 'none';
+  }
+
+  /** Approves what is marked. */
+  #approveMarked() {
+    const any = this.#batch.size > 0;
+    this.#batch.approve();
+    return any;
   }
 
   /** Takes an answer back that is not sent yet, and selects its need again. @param {string} [id] */

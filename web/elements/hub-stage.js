@@ -17,7 +17,7 @@ const MISCLICK_WINDOW = 350;
 /** For this time after an answer by a click, another click is the second one of a double click, in ms. */
 const DOUBLE_CLICK = 500;
 
-/** @typedef {{item: AttentionItem, title: string, at: number, count: number}} Shown `at` is its place in the queue, from 1 */
+/** @typedef {{item: AttentionItem, title: string, at: number, count: number, marked: boolean}} Shown `at` is its place in the queue, from 1 */
 
 export class HubStage extends StoreElement {
   #place = h('span', { class: 'place' });
@@ -31,10 +31,13 @@ export class HubStage extends StoreElement {
   );
   #cards = h('div', { class: 'cards' });
   #none = h('p', { class: 'no-items', tabindex: '-1', hidden: true });
+  #scroll = h('div', { class: 'scroll' }, this.#cards, this.#none);
   /** The card on the stage. @type {HubQuestion|HubNeed|null} */
   card = null;
   /** The key of the need that the person can see. */
   #drawn = '';
+  /** The keys of the needs whose end the person could see. @type {Set<string>} */
+  #read = new Set();
   /** Whether the person made the next need come. */
   #isOwn = false;
   /** Until when clicks of a pointer do nothing that come as the first, or later, at their place. */
@@ -42,13 +45,19 @@ export class HubStage extends StoreElement {
 
   connectedCallback() {
     if (this.firstChild) return;
-    this.append(this.#pager, h('div', { class: 'scroll' }, this.#cards, this.#none));
+    this.append(this.#pager, this.#scroll);
+    this.#scroll.addEventListener('scroll', () => this.#noteEnd());
     this.#cards.addEventListener('click', (event) => this.#ignoreMisclick(event), { capture: true });
   }
 
   /** Whether the person sees the need that a key acts on. */
   get isDrawn() {
     return this.#drawn !== '';
+  }
+
+  /** Whether the end of the need was on the screen. */
+  get isRead() {
+    return this.#read.has(this.#drawn);
   }
 
   /** @param {string} key */
@@ -80,6 +89,7 @@ export class HubStage extends StoreElement {
     if (!shown) this.#none.replaceChildren(h('strong', {}, empty.strong), ` ${empty.more}`);
     this.card = shown ? this.#card(shown) : null;
     if (shown) setText(this.#place, `${shown.at} of ${shown.count}`);
+    if (this.card && 'canApprove' in this.card) this.card.showMark(shown?.marked ?? false);
     if (this.card !== before) this.#change(before !== null, focused || this.#isOwn);
     else if (!this.isDrawn) this.#draw();
   }
@@ -107,7 +117,7 @@ export class HubStage extends StoreElement {
   #change(replaces, focus) {
     for (const card of this.#cards.children) /** @type {HTMLElement} */ (card).hidden = card !== this.card;
     if (replaces) this.#guard = { until: performance.now() + (this.#isOwn ? DOUBLE_CLICK : MISCLICK_WINDOW), clicks: this.#isOwn ? 2 : 1 };
-    this.querySelector('.scroll')?.scrollTo(0, 0);
+    this.#scroll.scrollTo(0, 0);
     if (focus) (this.card ?? this.#none).focus({ preventScroll: true });
     this.#draw();
   }
@@ -121,13 +131,20 @@ export class HubStage extends StoreElement {
     requestAnimationFrame(() => setTimeout(() => {
       if (card !== this.card || !card?.isWhole || this.#isOwn) return;
       this.#drawn = card.dataset.key ?? '';
+      this.#noteEnd();
       this.dispatchEvent(new Event('drawn'));
     }));
+  }
+
+  #noteEnd() {
+    const { scrollTop, clientHeight, scrollHeight } = this.#scroll;
+    if (this.#drawn && scrollTop + clientHeight >= scrollHeight - 2) this.#read.add(this.#drawn);
   }
 
   /** Removes the cards of needs that are gone; the others keep what the person has typed. @param {AttentionItem[]} items */
   keep(items) {
     const keys = new Set(items.map(({ key }) => key));
+    for (const key of this.#read) if (!keys.has(key)) this.#read.delete(key);
     for (const card of [...this.#cards.children]) if (!keys.has(/** @type {HTMLElement} */ (card).dataset.key ?? '')) card.remove();
   }
 

@@ -34,9 +34,9 @@ export function queueRow(store) {
 /**
  * @param {HTMLElement} row
  * @param {AttentionItem} item
- * @param {{title: string, selected: string, tabbable: string, store: Store}} look
+ * @param {{title: string, selected: string, tabbable: string, marked: boolean, store: Store}} look
  */
-export function updateQueueRow(row, item, { title, selected, tabbable, store }) {
+export function updateQueueRow(row, item, { title, selected, tabbable, marked, store }) {
   const link = /** @type {HTMLAnchorElement} */ (row.firstElementChild);
   const [mark, head, brief, time] = /** @type {any} */ (link.children);
   const [kind, name, project] = head.children;
@@ -45,8 +45,8 @@ export function updateQueueRow(row, item, { title, selected, tabbable, store }) 
   if (row.dataset.kind !== shown) row.dataset.kind = shown;
   const href = `?need=${encodeURIComponent(item.key)}`;
   if (link.getAttribute('href') !== href) link.setAttribute('href', href);
-  setText(mark, MARKS[shown][0]);
-  setText(kind, `${MARKS[shown][1]}, `);
+  setText(mark, marked ? '☑' : MARKS[shown][0]);
+  setText(kind, `${MARKS[shown][1]}, ${marked ? 'marked, ' : ''}`);
   setText(name, item.name);
   setText(project, title);
   setTime(time, since);

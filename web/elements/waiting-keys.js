@@ -6,7 +6,7 @@
 import { isBrowserKey } from '../core/keys.js';
 
 /** The actions that are for a need. The others do not depend on it. */
-const OF_NEEDS = new Set(['approve', 'always', 'deny', 'option', 'enter', 'reply', 'done', 'snooze', 'pane', 'undo', 'up', 'down']);
+const OF_NEEDS = new Set(['approve', 'always', 'mark', 'approve-marked', 'deny', 'option', 'enter', 'reply', 'done', 'snooze', 'pane', 'undo', 'up', 'down']);
 /** The actions that lead into a field, so that the keys after them are its text. */
 const INTO_FIELDS = new Set(['deny', 'reply']);
 const FIELDS = 'input:not([type=checkbox], [type=radio]), textarea';
