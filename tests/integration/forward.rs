@@ -103,24 +103,28 @@ async fn each_kind_of_target_gets_its_shape() {
         "priority": "high", "options": ["postgres", "sqlite"],
     });
     let id = it.client.notify(post).await;
+    let hidden = "[U+202E]& [U+001B][2J\nNot all of it fits here: open it on the dashboard.";
     let message = it.ntfy.until_messages("phone", 1).remove(0);
     crate::assert_fields(
         &message,
         json!({
             "title": "w1",
-            "message": "Setup\nWhich <db>?\n@everyone & [2J\n- postgres\n- sqlite",
+            "message": format!("Setup\nWhich <db>?\n@everyone {hidden}\n- postgres\n- sqlite"),
             "priority": 4,
             "tags": ["question"],
             "actions": null,
         }),
     );
-    let slack =
-        "*w1* (question)\nSetup\nWhich &lt;db&gt;?\n@everyone &amp; [2J\n- postgres\n- sqlite";
+    let escaped = hidden.replace('&', "&amp;");
+    let slack = format!(
+        "*w1* (question)\nSetup\nWhich &lt;db&gt;?\n@everyone {escaped}\n- postgres\n- sqlite"
+    );
     assert_eq!(
         it.ntfy.until_posts("/a/slack", 1),
         [json!({ "text": slack })]
     );
-    let discord = "**w1** (question)\nSetup\nWhich <db>?\n@everyone & [2J\n- postgres\n- sqlite";
+    let discord =
+        format!("**w1** (question)\nSetup\nWhich <db>?\n@everyone {hidden}\n- postgres\n- sqlite");
     let expected = json!({ "content": discord, "allowed_mentions": { "parse": [] } });
     assert_eq!(it.ntfy.until_posts("/a/discord", 1), [expected]);
     let link = "[your bank](https://evil.example)";

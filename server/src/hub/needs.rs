@@ -18,7 +18,7 @@ use crate::waiters::SharedWaiters;
 mod texts;
 
 use texts::Texts;
-pub use texts::{briefly, wholly};
+pub use texts::{Glance, briefly, wholly};
 
 /// How long a settled question stays in the list, in milliseconds, also if the agent has its answer.
 const SETTLED_MS: i64 = 5_000;

@@ -39,10 +39,10 @@ impl Forwarding {
 async fn a_button_gives_the_persons_answer() {
     let it = Forwarding::start(BUTTONS);
     for (kind, options, label, answer) in [
-        ("approval", &[][..], "Allow", "allow"),
+        ("approval", &[][..], "Approve", "allow"),
         ("approval", &[], "Deny", "deny"),
         ("question", &["postgres", "sqlite"], "sqlite", "sqlite"),
-        ("question", &["a", "b", "c", "d"], "c", "c"),
+        ("question", &["a", "b", "c"], "c", "c"),
     ] {
         let (id, message) = it.asks(kind, options).await;
         let reply = it.press(&message, label).await;
@@ -58,7 +58,7 @@ async fn a_question_without_options_has_no_buttons_and_one_with_many_lists_them(
     let (_, message) = it.asks("question", &[]).await;
     assert_eq!(message["actions"], Value::Null);
     let (_, message) = it.asks("question", &["a", "b", "c", "d"]).await;
-    assert_eq!(each(&message["actions"], "label"), json!(["a", "b", "c"]));
+    assert_eq!(message["actions"], Value::Null);
     assert_eq!(message["message"], "?\n- a\n- b\n- c\n- d");
 }
 
@@ -73,8 +73,8 @@ async fn without_the_setting_there_are_no_buttons() {
 async fn a_button_works_once() {
     let it = Forwarding::start(BUTTONS);
     let (id, message) = it.asks("approval", &[]).await;
-    it.press(&message, "Allow").await;
-    for label in ["Allow", "Deny"] {
+    it.press(&message, "Approve").await;
+    for label in ["Approve", "Deny"] {
         let reply = it.press(&message, label).await;
         assert_eq!(
             reply["message"],
@@ -126,7 +126,7 @@ async fn a_text_that_is_no_token_of_this_question_does_nothing() {
     let it = Forwarding::start(BUTTONS);
     let (other, _) = it.asks("approval", &[]).await;
     let (id, message) = it.asks("approval", &[]).await;
-    let body = button(&message, "Allow")["body"].as_str().unwrap();
+    let body = button(&message, "Approve")["body"].as_str().unwrap();
     let (_, rest) = body.split_once('.').unwrap();
     let longer = "x".repeat(4000);
     for forged in ["allow", "", "1.0.9999999999999.00", &longer] {
@@ -151,7 +151,7 @@ async fn a_button_of_an_earlier_hub_says_so_and_a_new_one_works() {
     let (id, message) = it.asks("approval", &[]).await;
     it.hub.restart();
     it.client = it.hub.client();
-    let reply = it.press(&message, "Allow").await;
+    let reply = it.press(&message, "Approve").await;
     let expected = format!(
         "too late: this button is not of the hub that runs now; answer with: hubctl answer {id} …"
     );
@@ -169,7 +169,7 @@ async fn a_server_with_access_tokens_needs_only_the_answers_topic_to_be_open() {
     let text = super::phone(&ntfy.url(), &format!("{BUTTONS}\ntoken='tk_s3cret'"));
     let it = Forwarding::with(ntfy, &text);
     let (id, message) = it.asks("approval", &[]).await;
-    it.press(&message, "Allow").await;
+    it.press(&message, "Approve").await;
     assert_eq!(it.state(id).await[0], "answered");
     assert!(!message.to_string().contains("s3cret"));
 }
@@ -202,20 +202,15 @@ async fn a_request_that_the_phone_does_not_show_to_its_end_can_only_be_denied() 
             .until_messages("phone", before + 1)
             .swap_remove(before);
         let text = message["message"].as_str().unwrap();
+        let labels = &message["actions"];
         if shown {
             assert_eq!(text, "Write: file_path: /a\ncontent: x");
-            assert_eq!(each(&message["actions"], "label"), json!(["Allow", "Deny"]));
-            asks.abort();
-            continue;
+            assert_eq!(each(labels, "label"), json!(["Approve", "Deny"]));
+        } else {
+            assert!(text.ends_with("open it on the dashboard."), "{text}");
+            assert_eq!(*labels, Value::Null);
         }
-        assert!(
-            text.ends_with("open it on the dashboard to allow it."),
-            "{text}"
-        );
-        assert_eq!(each(&message["actions"], "label"), json!(["Deny"]));
-        it.press(&message, "Deny").await;
-        let told = asks.await.expect("a reply");
-        assert_eq!(told["hookSpecificOutput"]["decision"]["behavior"], "deny");
+        asks.abort();
     }
 }
 
@@ -223,7 +218,7 @@ async fn a_request_that_the_phone_does_not_show_to_its_end_can_only_be_denied() 
 async fn an_answer_of_a_button_names_its_forward() {
     let it = Forwarding::start(BUTTONS);
     let (id, message) = it.asks("approval", &[]).await;
-    it.press(&message, "Allow").await;
+    it.press(&message, "Approve").await;
     let answer = it.client.question(id).await["answer_id"].clone();
     let answer = it.client.read(&format!("/notifications/{answer}")).await;
     assert_eq!(answer["evidence"], json!({ "forward": "phone" }));

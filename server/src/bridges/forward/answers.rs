@@ -21,10 +21,12 @@ use super::buttons::{self, Press};
 use super::delivery::until_active;
 use super::message::sender;
 use super::poster::{PostOutcome, authorized};
+use crate::core::answer::{AnswerText, words_of};
 use crate::core::command::{Command, IdempotencyKey};
 use crate::core::rejected::Rejected;
 use crate::fold::Question;
 use crate::hub::draft::{self, Context};
+use crate::hub::needs::Glance;
 use crate::hub::{Hub, stored};
 
 /// ntfy sends something every 45 s; a longer silence means that the connection is broken.
@@ -241,8 +243,10 @@ impl AnswerReader {
                 press.question
             ))
         } else {
-            match buttons::answers(&question).into_iter().nth(press.button) {
-                Some(answer) => self.answer(&question, answer, token).await,
+            let mut quick = Glance::of(&question).quick.into_iter();
+            let given = quick.nth(press.button).and_then(|it| it.answer.answer());
+            match given.and_then(|it| words_of(&question, &it).ok()) {
+                Some(words) => self.answer(&question, words, token).await,
                 None => late("the question has no such answer"),
             }
         };
@@ -250,7 +254,13 @@ impl AnswerReader {
     }
 
     /// Stores the person's answer. A token is carried out once, even if the question is opened again.
-    async fn answer(&self, question: &Notification, answer: String, token: &str) -> PressOutcome {
+    async fn answer(
+        &self,
+        question: &Notification,
+        words: AnswerText,
+        token: &str,
+    ) -> PressOutcome {
+        let answer = words.to_string();
         let post = Post {
             msg: answer.clone(),
             from: Some(InboxName::PERSON.parse().expect("a valid name")),
@@ -264,6 +274,7 @@ impl AnswerReader {
             ..Evidence::default()
         };
         let context = Context::new(&self.hub).by_person(true).observed(evidence);
+        let context = context.answering(words.each());
         let drafts = match draft::prepare(post, &context) {
             Ok(draft) => vec![draft],
             Err(draft::InvalidPost::Storage(_)) => return PressOutcome::Busy,

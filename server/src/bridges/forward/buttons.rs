@@ -4,21 +4,13 @@
 //! over the rest, the forward and the log, in hexadecimal. The key is random, and only in this process's memory: no file of
 //! the hub helps to make a token, and a button ends with the hub that sent it.
 
-use hub_protocol::{Epoch, Kind, Notification, Seq, Timestamp};
-use serde_json::Value;
+use hub_protocol::{Epoch, Notification, Quick, Seq, Timestamp};
 use subtle::ConstantTimeEq as _;
 
-use crate::core::asked::asked;
 use crate::core::secret::{Token, hex};
 
 /// How long a button works, in milliseconds.
 const VALID_MS: i64 = 3600 * 1000;
-/// The most buttons of a notification of ntfy.
-const MAX: usize = 3;
-/// The characters and the lines that a phone shows of a notification.
-const SHOWN: usize = 300;
-const LINES: usize = 6;
-
 /// A button on the phone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Button {
@@ -46,28 +38,6 @@ impl Press {
     }
 }
 
-/// The whole request or question, if a phone draws it to its end.
-pub(super) fn whole(it: &Notification) -> Option<String> {
-    let asked = asked(it);
-    let fits = asked.text.chars().count() <= SHOWN && asked.text.split('\n').count() <= LINES;
-    (asked.complete && fits).then_some(asked.text)
-}
-
-/// The answers that the buttons of a notification give; empty if it is not a question that a button can answer. What a
-/// phone does not show to its end can only be denied there.
-pub(super) fn answers(it: &Notification) -> Vec<String> {
-    let is_form = |data: &Value| !data["dialog"]["requested_schema"].is_null();
-    match it.kind {
-        Kind::Approval if whole(it).is_none() => vec!["deny".into()],
-        Kind::Approval => vec!["allow".into(), "deny".into()],
-        Kind::Question if !it.data.as_ref().is_some_and(is_form) && whole(it).is_some() => {
-            let options = it.options.iter().flatten();
-            options.take(MAX).cloned().collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
 /// Makes and checks the tokens of one forward.
 pub(super) struct Tokens<'a> {
     pub(super) key: &'a Token,
@@ -76,24 +46,23 @@ pub(super) struct Tokens<'a> {
 }
 
 impl Tokens<'_> {
-    /// The buttons of a notification.
-    pub(super) fn buttons(&self, it: &Notification, now: Timestamp) -> Vec<Button> {
+    /// The buttons of a question.
+    pub(super) fn buttons(
+        &self,
+        it: &Notification,
+        quick: &[Quick],
+        now: Timestamp,
+    ) -> Vec<Button> {
         let expires_at = now.plus_millis(VALID_MS).min(it.expires_at);
-        let button = |(button, answer): (usize, String)| {
-            let press = Press {
+        let button = |(button, quick): (usize, &Quick)| Button {
+            label: quick.label.clone(),
+            token: self.token(Press {
                 question: it.id,
                 button,
                 expires_at,
-            };
-            let label = match (it.kind, answer.as_str()) {
-                (Kind::Approval, "allow") => "Allow".into(),
-                (Kind::Approval, _) => "Deny".into(),
-                _ => answer,
-            };
-            let token = self.token(press);
-            Button { label, token }
+            }),
         };
-        answers(it).into_iter().enumerate().map(button).collect()
+        quick.iter().enumerate().map(button).collect()
     }
 
     /// Returns the content of a token; `None` if this hub did not make it for this forward. A token has one spelling.
@@ -138,42 +107,12 @@ fn rest(press: Press) -> String {
 mod tests {
     use super::*;
 
-    fn asks(id: Seq, kind: Kind, options: &[&str]) -> Notification {
+    fn asks(id: Seq) -> Notification {
         let json = serde_json::json!({
-            "id": id, "ts": "2026-11-21T12:00:00Z", "from": "w1", "type": kind, "msg": "?", "project": "p",
-            "priority": "normal", "expires_at": "2026-11-22T12:00:00Z", "options": options,
+            "id": id, "ts": "2026-11-21T12:00:00Z", "from": "w1", "type": "approval", "msg": "?", "project": "p",
+            "priority": "normal", "expires_at": "2026-11-22T12:00:00Z",
         });
         serde_json::from_value(json).unwrap()
-    }
-
-    fn labels(of: &Notification, tokens: &Tokens) -> Vec<String> {
-        let buttons = tokens.buttons(of, of.ts).into_iter();
-        buttons.map(|it| it.label).collect()
-    }
-
-    #[test]
-    fn an_approval_has_two_buttons_and_a_question_its_first_options() {
-        let key = Token::generate().unwrap();
-        let tokens = Tokens {
-            key: &key,
-            epoch: Epoch(7),
-            forward: "phone",
-        };
-        let of = |kind, options: &[&str]| labels(&asks(1, kind, options), &tokens);
-        assert_eq!(of(Kind::Approval, &[]), ["Allow", "Deny"]);
-        assert_eq!(of(Kind::Question, &["a", "b", "c", "d"]), ["a", "b", "c"]);
-        assert_eq!(of(Kind::Error, &["a"]), [""; 0]);
-        let mut approval = asks(1, Kind::Approval, &[]);
-        for msg in ["x".repeat(301), "\n".repeat(6), "ls\u{202e}".into()] {
-            approval.msg = msg;
-            assert_eq!(labels(&approval, &tokens), ["Deny"]);
-        }
-        let mut plan = asks(1, Kind::Question, &["approve", "reject"]);
-        plan.msg = "x".repeat(301);
-        assert_eq!(labels(&plan, &tokens), [""; 0]);
-        let mut form = asks(1, Kind::Question, &["a"]);
-        form.data = Some(serde_json::json!({ "dialog": { "requested_schema": {} } }));
-        assert_eq!(labels(&form, &tokens), [""; 0]);
     }
 
     #[test]
@@ -184,8 +123,11 @@ mod tests {
             epoch: Epoch(7),
             forward: "phone",
         };
-        let asked = asks(12, Kind::Approval, &[]);
-        let token = tokens.buttons(&asked, asked.ts).remove(1).token;
+        let asked = asks(12);
+        let token = tokens
+            .buttons(&asked, &[Quick::default(), Quick::default()], asked.ts)
+            .remove(1)
+            .token;
         let press = tokens.check(&token).unwrap();
         assert_eq!((press.question, press.button), (12, 1));
         let end = asked.ts.plus_millis(VALID_MS);

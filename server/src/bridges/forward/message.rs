@@ -8,39 +8,36 @@ use hub_protocol::{Kind, Notification, Priority, is_hidden};
 use serde_json::{Value, json};
 
 use super::Forward;
-use super::buttons::{Button, whole};
+use super::buttons::Button;
 use crate::config::ForwardKind;
 use crate::core::secret::Secret;
+use crate::hub::needs::Glance;
 
-/// The most bytes of a text. ntfy takes 4,096 and Discord 2,000 characters, with the sender and the options.
-const MAX_TEXT: usize = 1500;
-/// The most bytes of a message to Discord, with its ellipsis less than the characters that it takes.
-const MAX_DISCORD: usize = 1990;
-/// The most bytes of a label, so that a question with long options fits too.
+/// The most bytes of an option.
 const MAX_LABEL: usize = 60;
 
-/// The text of a notification that cannot show all that would be allowed.
-const NOT_ALL: &str = "\nNot all of it fits here: open it on the dashboard to allow it.";
+/// The text of a question that cannot show all that an answer would allow or settle.
+const NOT_ALL: &str = "\nNot all of it fits here: open it on the dashboard.";
 
 impl Forward {
     /// The body of the request that passes a notification on, whose stored form is `json`.
-    pub(super) fn body(&self, it: &Notification, json: Bytes, buttons: &[Button]) -> Bytes {
+    pub(super) fn body(
+        &self,
+        it: &Notification,
+        (glance, buttons): (&Glance, &[Button]),
+        json: Bytes,
+    ) -> Bytes {
+        let text = text(it, glance);
         match self.settings.kind {
             ForwardKind::Webhook => json,
-            ForwardKind::Ntfy => self.ntfy(it, buttons).to_string().into(),
-            ForwardKind::Slack => slack(it).to_string().into(),
-            ForwardKind::Discord => discord(it).to_string().into(),
+            ForwardKind::Ntfy => self.ntfy(it, text, buttons).to_string().into(),
+            ForwardKind::Slack => slack(it, &text).to_string().into(),
+            ForwardKind::Discord => discord(it, &text).to_string().into(),
         }
     }
 
-    fn ntfy(&self, it: &Notification, buttons: &[Button]) -> Value {
-        let whole = whole(it).filter(|_| !buttons.is_empty());
-        let mut text = whole.clone().unwrap_or_else(|| text(it));
-        if it.kind == Kind::Approval && whole.is_none() && !buttons.is_empty() {
-            text.push_str(NOT_ALL);
-        }
-        // Buttons show at most three options.
-        if buttons.len() < options(it).len() {
+    fn ntfy(&self, it: &Notification, mut text: String, buttons: &[Button]) -> Value {
+        if buttons.is_empty() {
             text.push_str(&list(it));
         }
         let mut message = self.ntfy_message(sender(it), &text, level(it.priority));
@@ -68,7 +65,7 @@ impl Forward {
         let reply = reply.map_or("", |it| it.expose());
         json!({
             "action": "http",
-            "label": shortened(&clean(&button.label), MAX_LABEL),
+            "label": button.label,
             "url": format!("{}/{reply}", self.settings.url.expose()),
             "method": "POST",
             "body": button.token,
@@ -77,26 +74,21 @@ impl Forward {
     }
 }
 
-fn slack(it: &Notification) -> Value {
+fn slack(it: &Notification, text: &str) -> Value {
     // Slack's markup needs only these three escaped; it then shows no link and mentions nobody.
     let escape = |text: &str| {
         let text = text.replace('&', "&amp;");
         text.replace('<', "&lt;").replace('>', "&gt;")
     };
-    let text = escape(&format!("{}{}", text(it), list(it)));
+    let text = escape(&format!("{text}{}", list(it)));
     json!({ "text": format!("*{}* ({})\n{text}", escape(sender(it)), it.kind.as_str()) })
 }
 
-fn discord(it: &Notification) -> Value {
-    let text = format!(
-        "**{}** ({})\n{}{}",
-        sender(it),
-        it.kind.as_str(),
-        text(it),
-        list(it)
-    );
+fn discord(it: &Notification, text: &str) -> Value {
+    let (from, kind, options) = (sender(it), it.kind.as_str(), list(it));
+    let text = format!("**{from}** ({kind})\n{text}{options}");
     // A link must show where it leads, so none gets a text of its own.
-    let text = shortened(&text.replace("](", "]\\("), MAX_DISCORD);
+    let text = text.replace("](", "]\\(");
     // Without this, a text could mention everyone.
     json!({ "content": text, "allowed_mentions": { "parse": [] } })
 }
@@ -106,21 +98,21 @@ pub(super) fn sender(it: &Notification) -> &str {
     it.from_name.as_deref().unwrap_or(it.from.as_str())
 }
 
-/// The text for people, on as many lines as it has.
-fn text(it: &Notification) -> String {
-    let title = it.title.as_ref().map(|title| format!("{title}\n"));
-    let text = format!("{}{}", title.unwrap_or_default(), it.msg);
-    shortened(&clean(&text), MAX_TEXT)
-}
-
-fn options(it: &Notification) -> &[String] {
-    it.options.as_deref().unwrap_or_default()
+/// The text for people; of a question also whether there is more to it.
+fn text(
+    it: &Notification,
+    Glance {
+        brief, complete, ..
+    }: &Glance,
+) -> String {
+    let asks = matches!(it.kind, Kind::Question | Kind::Approval);
+    format!("{brief}{}", if asks && !complete { NOT_ALL } else { "" })
 }
 
 /// The options of a question, a line each; not more than a message has room for.
 fn list(it: &Notification) -> String {
     let line = |option: &String| format!("\n- {}", shortened(&clean(option), MAX_LABEL));
-    options(it).iter().take(6).map(line).collect()
+    it.options.iter().flatten().take(6).map(line).collect()
 }
 
 /// Removes characters that could hide or disguise text.

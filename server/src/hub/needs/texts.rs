@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use hub_protocol::{
-    Alert, Answer, AnswerPost, Chosen, Control, Decision, Need, NeedKind, Notification, Offer,
-    Priority, Quick, Seq, reveal,
+    Alert, Answer, AnswerPost, Chosen, Control, Decision, Kind, Need, NeedKind, Notification,
+    Offer, Priority, Quick, Seq, reveal,
 };
 use serde_json::Value;
 
@@ -97,15 +97,8 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
         let by_person = need.silenced.take();
         let by_person = by_person.filter(|_| said.priority != Priority::Urgent);
         need.silenced = by_rule.or(by_person);
-        let text = if need.kind.asks() {
-            let Asked { text, complete } = asked::asked(said);
-            is_whole = complete;
-            text
-        } else {
-            let title = said.title.clone().into_iter();
-            let words = title.chain([asked::words(said)]);
-            words.collect::<Vec<_>>().join("\n")
-        };
+        let Asked { text, complete } = text_of(said, need.kind.asks());
+        is_whole = complete;
         need.whole.get_or_insert_default().text = text;
     }
     let request = said.and_then(asked::request_of);
@@ -122,6 +115,50 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
         need.quick = quick(&controls(said));
     }
     need
+}
+
+/// What a notification outside of the hub shows: a brief text, and the answers that may be given from it alone.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Glance {
+    /// The text, at most [`BRIEF`] characters.
+    pub brief: String,
+    /// Whether `brief` is all of it.
+    pub complete: bool,
+    /// The answers.
+    pub quick: Vec<Quick>,
+}
+
+impl Glance {
+    /// What is shown of a notification, whether it asks or not.
+    pub fn of(said: &Notification) -> Self {
+        let asks = matches!(said.kind, Kind::Question | Kind::Approval);
+        let Asked { text, complete } = text_of(said, asks);
+        let brief = brief(&reveal(&text));
+        let complete = complete && brief == text;
+        let quick = if asks && complete {
+            quick(&controls(said))
+        } else {
+            Vec::new()
+        };
+        Self {
+            brief,
+            complete,
+            quick,
+        }
+    }
+}
+
+/// The text of a notification; of one that asks, what an answer allows or settles.
+fn text_of(said: &Notification, asks: bool) -> Asked {
+    if asks {
+        return asked::asked(said);
+    }
+    let title = said.title.clone().into_iter();
+    let words = title.chain([asked::words(said)]);
+    Asked {
+        text: words.collect::<Vec<_>>().join("\n"),
+        complete: true,
+    }
 }
 
 /// The state of the preferences by which a need calls the person.
