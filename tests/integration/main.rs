@@ -20,6 +20,7 @@ mod identity;
 mod limits;
 mod mcp;
 mod needs;
+mod needs_of_agents;
 mod preferences;
 mod questions;
 mod redelivery;
