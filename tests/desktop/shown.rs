@@ -187,15 +187,15 @@ async fn many_needs_at_once_are_counted() {
 }
 
 #[tokio::test]
-async fn an_urgent_message_is_critical_until_it_is_read() {
+async fn an_urgent_message_is_critical_until_it_is_done() {
     let mut desktop = Desktop::new().await;
     let say =
         json!({ "from": "ci", "type": "message", "priority": "urgent", "msg": "the disk is full" });
     let id = desktop.client.notify(say).await;
     let note = desktop.daemon.one().await;
-    assert_eq!(note.body, "sends an urgent message\nthe disk is full");
+    assert_eq!(note.body, "has an urgent message\nthe disk is full");
     assert_eq!(note.urgency, 2);
-    let seen = desktop.client.put(&format!("/notifications/{id}/seen"));
-    seen.await.expect(200);
+    let path = format!("/needs/{id}/done");
+    desktop.client.post_json(&path, json!({})).await.expect(204);
     desktop.daemon.shows(&[]).await;
 }

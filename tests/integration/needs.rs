@@ -359,6 +359,38 @@ async fn a_muted_session_calls_nobody_and_only_its_questions_count() {
 }
 
 #[tokio::test]
+async fn an_urgent_message_is_a_need_if_nobody_but_the_person_reads_it() {
+    let (_hub, client) = memory_hub();
+    let urgent = |to: &str| json!({ "from": "ci", "msg": "red", "to": to, "priority": "urgent" });
+    client
+        .hook("", "w1", json!({ "hook_event_name": "SessionStart" }))
+        .await;
+    client.notify(urgent("w1")).await;
+    assert_eq!(kinds(&client).await, json!([]), "the session reads it");
+    let id = client.notify(urgent("deploy")).await;
+    assert_eq!(kinds(&client).await, json!(["urgent"]));
+    assert_eq!(
+        needs(&client).await[0]["alert"],
+        Value::Null,
+        "it calls whatever they have chosen"
+    );
+    let failed = json!({ "from": "w2", "session": "w2", "type": "error", "msg": "No disk", "priority": "urgent" });
+    client.notify(failed).await;
+    assert_eq!(
+        kinds(&client).await,
+        json!(["urgent", "error"]),
+        "a report is its session's need"
+    );
+    assert_eq!(
+        close(&client, &json!(id.to_string()), "done", json!({})).await,
+        204
+    );
+    let error = needs(&client).await[0]["id"].clone();
+    assert_eq!(close(&client, &error, "done", json!({})).await, 204);
+    assert_eq!(kinds(&client).await, json!([]), "and ends with it");
+}
+
+#[tokio::test]
 async fn nobody_but_a_hook_speaks_as_one() {
     let (_hub, client) = memory_hub();
     let words = json!({ "msg": "x", "from": "w1", "data": { "via": "hook", "said": "y" } });

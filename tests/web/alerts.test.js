@@ -2,24 +2,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 
-import { alertFor, callsOf, iconState, iconUrl, isSettled, pageTitle, selectAlerts, tones, urgentCall } from '../../web/core/alerts.js';
+import { alertFor, callsOf, iconState, iconUrl, pageTitle, selectAlerts, tones } from '../../web/core/alerts.js';
 
-/** @typedef {import('../../web/core/types.js').Notification} Notification */
 /** @typedef {import('../../web/core/alerts.js').Call} Call */
 
 const OFF = /** @type {import('../../web/core/types.js').Preferences} */ ({ quiet: null, mutes: [], notify: [], sound: [] });
 const ON = { ...OFF, notify: /** @type {any} */ (['needs_you', 'blocked']), sound: /** @type {any} */ (['blocked']) };
 
 const TS = '2026-01-10T12:00:00Z';
-
-/**
- * @param {number} id
- * @param {Partial<Notification>} [more]
- * @returns {Notification}
- */
-function notification(id, more = {}) {
-  return { id, ts: TS, from: 'api', type: 'question', msg: 'Which db?', project: 'default', priority: 'normal', expires_at: TS, ...more };
-}
 
 /**
  * @param {number} id
@@ -42,12 +32,11 @@ function options(...labels) {
 }
 
 test('before the person asks, no notification is shown and no sound is played', () => {
-  const urgent = urgentCall(notification(2, { type: 'error', priority: 'urgent' }));
-  assert.deepEqual(selectAlerts(OFF, [call(1), urgent]), { show: [], more: 0, sound: null });
+  assert.deepEqual(selectAlerts(OFF, [call(1), call(2, { state: null, urgent: true })]), { show: [], more: 0, sound: null });
 });
 
 test('only the requested states are shown, the most urgent first, with one sound for all', () => {
-  const needs = [call(1), call(2, { state: 'your_turn' }), call(3, { state: 'blocked' }), call(4, { state: 'blocked', urgent: true }), urgentCall(notification(5, { priority: 'urgent' }))];
+  const needs = [call(1), call(2, { state: 'your_turn' }), call(3, { state: 'blocked' }), call(4, { state: 'blocked', urgent: true }), call(5, { state: null, urgent: true })];
   const { show, more, sound } = selectAlerts(ON, needs);
   assert.deepEqual([show.map(({ id }) => id), more, sound], [[4, 5, 1, 3], 0, 'blocked']);
 });
@@ -66,10 +55,10 @@ test('of a burst some are shown and the rest are counted', () => {
   assert.equal(selectAlerts(ON, many.slice(0, 5)).more, 0, 'one alone is never counted');
 });
 
-test('a need calls as the hub says; an urgent message calls when it arrives', () => {
+test('a need calls as the hub says, as long as it is open', () => {
   const { tag, state, silenced, title, body, id } = asked({ id: 's3', alert: 'your_turn', silenced: 'quiet hours', name: 'w1', project: '/src/p', title: 'has stopped', brief: 'words', notification: 3 });
   assert.deepEqual([tag, state, silenced, title, body, id], ['s3', 'your_turn', true, 'w1 has stopped, p', 'words', 3]);
-  assert.deepEqual(callsOf([/** @type {any} */ ({ kind: 'urgent' })]), []);
+  assert.deepEqual(callsOf([/** @type {any} */ ({ kind: 'question', settled: { state: 'answered' } })]), []);
 });
 
 test('the quick answers are buttons, if a browser shows all of them', () => {
@@ -85,20 +74,6 @@ test('a browser notification has one button for each answer, else one that opens
   assert.deepEqual(shown.actions.map((one) => shown.data.answers[one.action].label), ['a', 'b']);
   assert.deepEqual(alertFor(call(1, { state: 'blocked' })).options.actions, [{ action: 'open', title: 'Open' }]);
   assert.equal(alertFor(call(1, { state: 'blocked' })).options.requireInteraction, false);
-});
-
-test('a long message is cut between characters', () => {
-  const { body } = urgentCall(notification(1, { msg: '😀'.repeat(500) }));
-  assert.equal([...body].length, 240);
-  assert.match(body, /^(😀)+…$/u);
-});
-
-test('an urgent notification ends when it is settled, read or superseded', () => {
-  assert.equal(isSettled(notification(1)), false);
-  for (const status of /** @type {const} */ (['answered', 'withdrawn', 'superseded', 'expired'])) assert.equal(isSettled(notification(1, { status })), true);
-  assert.equal(isSettled(notification(1, { seen: true })), true);
-  assert.equal(isSettled(notification(1, { status: 'acked' })), false);
-  assert.equal(isSettled(undefined), false);
 });
 
 test('title and icon show the count and the most severe item', () => {
@@ -129,17 +104,20 @@ test('a direction mark in a browser notification is shown', () => {
 });
 
 /** The cases that `hub-desktop` must decide alike. @type {any[]} */
-const SHARED = JSON.parse(readFileSync(new URL('../fixtures/alerts.json', import.meta.url), 'utf8'));
+const fixture = (/** @type {string} */ name) => JSON.parse(readFileSync(new URL(`../fixtures/${name}.json`, import.meta.url), 'utf8'));
 
-for (const { name, preferences, needs, urgent, alerts, show } of SHARED) {
+for (const { name, preferences, needs, show } of fixture('alerts')) {
   test(`as on the desktop: ${name}`, () => {
-    const found = [...callsOf(needs), ...urgent.map(urgentCall)];
-    const words = (/** @type {import('../../web/core/alerts.js').Answer} */ { answer }) => answer.verdict ?? answer.choices?.[0].labels?.[0];
-    const shown = selectAlerts(preferences, found).show;
+    const shown = selectAlerts(preferences, callsOf(needs)).show;
     assert.deepEqual(shown.map(({ tag }) => tag), show);
-    for (const { tag, state, id, body, answers } of shown) {
-      const expected = alerts.find((/** @type {any} */ it) => it.tag === tag);
-      assert.deepEqual({ tag, state, ...(id !== null && { id }), text: body, answers: answers.map(words) }, expected);
-    }
   });
 }
+
+test('the need of every agent is shown as the hub says, with its buttons if a browser has room for them', () => {
+  const own = { id: '7', since: TS, project: 'default', name: 'api', session: 's', notification: 7, revision: 7 };
+  for (const { agent, name, need } of fixture('needs')) {
+    const { title, options: shown } = alertFor(callsOf([{ ...own, ...need }])[0]);
+    assert.deepEqual([title, shown.body], [`api ${need.title}`, need.brief], `${agent}: ${name}`);
+    assert.deepEqual(shown.actions.map((it) => it.title), need.quick?.map((/** @type {{label: string}} */ it) => it.label) ?? ['Open']);
+  }
+});

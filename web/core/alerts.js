@@ -4,14 +4,14 @@ import { isOpen } from './attention.js';
 import { projectName } from './sessions.js';
 import { showDirection } from './tool.js';
 
-/** @import { Need, Notification, Preferences, Schemas } from './types.js' */
+/** @import { Need, Preferences, Schemas } from './types.js' */
 
 /**
  * @typedef {Schemas['Alert']} Alert
  *
  * @typedef {object} Call a reason to call the person
  * @property {string} tag the same as long as its need exists
- * @property {Alert|null} state null for an urgent notification, which alerts whatever the person has chosen
+ * @property {Alert|null} state null for an urgent one, which alerts whatever the person has chosen
  * @property {boolean} silenced whether it must not call the person now
  * @property {number|null} id the notification to open
  * @property {string} ts
@@ -35,36 +35,23 @@ export const DEFAULT_ALERTS = ['needs_you', 'blocked'];
 
 /** The number of simultaneous calls that are shown one by one; the others are only counted. */
 const MAX_ALERTS = 4;
-/** The number of characters of an urgent notification that are shown. */
-const MAX_BODY = 240;
 /** Browsers show two actions. */
 const MAX_ACTIONS = 2;
 
 /**
- * The reasons to call the person. An urgent message calls when it arrives.
+ * The reasons to call the person.
  *
  * @param {Need[]} needs
  * @returns {Call[]}
  */
 export function callsOf(needs) {
-  return needs.filter((need) => isOpen(need) && need.kind !== 'urgent').map(callOf);
+  return needs.filter(isOpen).map(callOf);
 }
 
 /** @param {Need} need @returns {Call} */
 function callOf({ id, alert, silenced, notification, since, project, name, priority, title, brief, quick = [] }) {
   const answers = quick.length > MAX_ACTIONS ? [] : quick.map(({ label, answer }, at) => ({ action: `answer-${at}`, title: label, answer }));
   return { tag: id, state: alert ?? null, silenced: silenced !== undefined, id: notification ?? null, ts: since, urgent: priority === 'urgent', title: titleOf(name, title, project), body: brief, answers };
-}
-
-/**
- * An urgent notification, as a reason to call the person.
- *
- * @param {Notification} notification
- * @returns {Call}
- */
-export function urgentCall({ id, ts, from, project, title, msg }) {
-  const body = truncate(title ? `${title}\n${msg}` : msg);
-  return { tag: String(id), state: null, silenced: false, id, ts, urgent: true, title: titleOf(from, 'sends an urgent message', project), body, answers: [] };
 }
 
 /** @param {string} name @param {string} verb @param {string} project */
@@ -122,12 +109,6 @@ export function alertForRest(more) {
 /** The tag of the notification that only counts. */
 export const MORE = 'more';
 
-/** @param {string} text */
-function truncate(text) {
-  const letters = [...text];
-  return letters.length > MAX_BODY ? `${letters.slice(0, MAX_BODY - 1).join('')}…` : text;
-}
-
 /**
  * The page's title.
  *
@@ -135,18 +116,6 @@ function truncate(text) {
  */
 export function pageTitle(count) {
   return count ? `(${count}) hub` : 'hub';
-}
-
-/** The statuses in which a notification no longer needs the person. */
-const SETTLED = /** @type {(string|undefined)[]} */ (['expired', 'superseded', 'withdrawn', 'answered']);
-
-/**
- * Whether a notification no longer needs the person: it was seen, settled, or replaced.
- *
- * @param {Notification} [notification] as the page knows it
- */
-export function isSettled(notification) {
-  return notification?.seen === true || SETTLED.includes(notification?.status);
 }
 
 /** @typedef {'idle'|'waiting'|'error'|'offline'|'signed-out'} IconState the state that the icon shows */

@@ -1,6 +1,6 @@
 /** Alerts the person outside the page: title, icon, badge, browser notifications, sound. */
 
-import { alertFor, alertForRest, callsOf, iconState, iconUrl, isSettled, MORE, pageTitle, selectAlerts, urgentCall } from '../core/alerts.js';
+import { alertFor, alertForRest, callsOf, iconState, iconUrl, MORE, pageTitle, selectAlerts } from '../core/alerts.js';
 import { isFocused, trackFocus } from './focus.js';
 import { Problem } from './problem.js';
 import { queueNow } from './queue.js';
@@ -8,11 +8,8 @@ import { alertBySound } from './sound.js';
 import { canNotify, workerRegistration } from './worker.js';
 
 /** @import { Call } from '../core/alerts.js' */
-/** @import { Notification as HubNotification } from '../core/types.js' */
 /** @import { Store } from './store.js' */
 
-/** The types that report a need, which is shown itself. */
-const REPORTS = ['question', 'approval', 'answer'];
 /** The most times that a browser notification is shown until it is in the browser's list. */
 const ATTEMPTS = 3;
 /** The tag of the notification that the person is signed out. */
@@ -39,8 +36,6 @@ export class Alerts {
   #known = null;
   /** When the page was opened, in ms. */
   #openedAt = Date.now();
-  /** Urgent notifications that were shown, by tag. @type {Map<string, HubNotification>} */
-  #urgent = new Map();
   /** Notifications are shown and closed in this order. @type {Promise<unknown>} */
   #queue = Promise.resolve();
 
@@ -55,7 +50,6 @@ export class Alerts {
     const signal = store.closed;
     trackFocus(store.api, signal);
     const stop = store.watch(['needs', 'sessions', 'feed', 'connection'], () => this.#update());
-    store.addEventListener('arrived', (event) => this.#addUrgent(/** @type {CustomEvent} */ (event).detail.notifications), { signal });
     navigator.serviceWorker?.addEventListener('message', (event) => this.#receive(event), { signal });
     // The message lets the worker close what no page could close any more.
     addEventListener('pagehide', () => navigator.serviceWorker?.controller?.postMessage('leaving'), { signal });
@@ -86,20 +80,11 @@ export class Alerts {
     const calls = callsOf(store.needs);
     const before = this.#known;
     this.#known = new Map(calls.map((call) => [call.tag, call]));
-    const settled = [...this.#urgent].filter(([, { id }]) => isSettled(store.feed.get(id)));
-    for (const [tag] of settled) this.#urgent.delete(tag);
     // Needs from before the page was opened are in the page, which the person has just opened.
     const isNew = (/** @type {Call} */ { tag, ts }) => (before ? !before.has(tag) : Date.parse(ts) > this.#openedAt);
     if (store.isLeader) this.#call(calls.filter(isNew));
     this.#replace(calls.filter(({ tag, answers }) => before?.has(tag) && !isEqual(before.get(tag)?.answers, answers)));
-    if (!before || [...before.keys()].some((tag) => !this.#isOpen(tag)) || settled.length > 0) this.#closeSettled();
-  }
-
-  /** @param {HubNotification[]} notifications */
-  #addUrgent(notifications) {
-    const urgent = notifications.filter(({ priority, from, type, muted_by }) => priority === 'urgent' && !muted_by && from !== 'person' && !REPORTS.includes(type));
-    for (const notification of urgent) this.#urgent.set(String(notification.id), notification);
-    this.#call(urgent.map(urgentCall));
+    if (!before || [...before.keys()].some((tag) => !this.#isOpen(tag))) this.#closeSettled();
   }
 
   /** @param {Call[]} calls that are new */
@@ -121,7 +106,7 @@ export class Alerts {
 
   /** @param {string} tag */
   #isOpen(tag) {
-    return this.#known?.has(tag) || this.#urgent.has(tag);
+    return this.#known?.has(tag) ?? false;
   }
 
   /** Shows other buttons: an agent waits for a permission only for some time. @param {Call[]} calls */

@@ -76,7 +76,7 @@ export class Live {
     this.#cursor ||= `${epoch}-${head}`;
     const held = this.#queue ?? [];
     this.#queue = null;
-    this.#apply(held, false);
+    this.#apply(held);
   }
 
   #lead() {
@@ -109,14 +109,11 @@ export class Live {
   #receive(events) {
     for (const { id } of events) this.#cursor = id ?? this.#cursor;
     if (this.#queue) this.#queue.push(...events);
-    else this.#apply(events, true);
+    else this.#apply(events);
   }
 
-  /**
-   * @param {ServerEvent[]} events
-   * @param {boolean} isNew whether they arrived after the page was loaded
-   */
-  #apply(events, isNew) {
+  /** @param {ServerEvent[]} events */
+  #apply(events) {
     /** @type {Notification[]} */
     const arrived = [];
     for (const { event, data } of events) {
@@ -124,21 +121,9 @@ export class Live {
       if (event === 'notification') arrived.push(body);
       else this.#applyEvent(event, body);
     }
-    if (arrived.length > 0) this.#addNotifications(arrived, isNew);
-  }
-
-  /**
-   * @param {Notification[]} notifications
-   * @param {boolean} isNew
-   */
-  #addNotifications(notifications, isNew) {
-    const { store } = this;
-    const unknown = notifications.filter(({ id }) => !store.feed.get(id));
-    store.feed.add(notifications);
-    store.changed('feed');
-    if (isNew && store.isLeader && unknown.length > 0) {
-      store.dispatchEvent(new CustomEvent('arrived', { detail: { notifications: unknown } }));
-    }
+    if (arrived.length === 0) return;
+    this.store.feed.add(arrived);
+    this.store.changed('feed');
   }
 
   /**

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hub_protocol::{Epoch, Need, Seq};
+use hub_protocol::{Epoch, Need};
 
 use crate::feed::Snapshot;
 use crate::memory::Memory;
-use crate::needs::needs_of;
 use crate::rules;
 
 /// The tag of the notification that only counts.
@@ -40,7 +39,6 @@ pub(crate) struct Desk {
     known: Option<BTreeSet<String>>,
     /// Needs of an earlier run that must not be shown again.
     handled: BTreeSet<String>,
-    urgent: BTreeSet<Seq>,
     shown: BTreeMap<String, Card>,
 }
 
@@ -82,7 +80,12 @@ impl Desk {
 
     /// Compares a snapshot with what is shown.
     pub(crate) fn update(&mut self, hub: &Snapshot) -> Change {
-        let needs = needs_of(hub);
+        let needs: Vec<_> = hub
+            .needs
+            .iter()
+            .filter(|it| it.is_open())
+            .cloned()
+            .collect();
         let open: BTreeSet<String> = needs.iter().map(|it| it.id.clone()).collect();
         let mut change = Change::default();
         let is_over = |tag: &String| !open.contains(tag) && (tag != MORE || open.is_empty());
@@ -116,7 +119,6 @@ impl Desk {
                 change.show.push(MORE.into());
             }
         }
-        self.urgent = hub.urgent.iter().map(|it| it.id).collect();
         self.known = Some(open);
         change
     }
@@ -133,7 +135,6 @@ impl Desk {
         Some(Memory {
             epoch: self.epoch,
             handled: handled.cloned().collect(),
-            urgent: self.urgent.clone(),
         })
     }
 }

@@ -1,12 +1,9 @@
 //! The hub's side: reads its stream, and loads its data again at each change.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hub_protocol::{
-    Epoch, HistoryMarks, Kind, Need, Needs, Notification, Preferences, Priority, Seq, Status,
-};
+use hub_protocol::{Epoch, Need, Needs, Preferences};
 use hubctl::{Connection, Error, Event, EventStream, Path};
 use serde::Deserialize;
 use tokio::sync::mpsc::Sender;
@@ -15,7 +12,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::output::say;
 
 /// The kinds of events after which the needs may differ.
-const KINDS: &str = "notification,question,need,seen,presence,preferences";
+const KINDS: &str = "need,presence,preferences";
 /// The shortest interval between two loads.
 const MIN_REFRESH: Duration = Duration::from_millis(250);
 /// The time for events that belong together to arrive.
@@ -39,32 +36,10 @@ pub(crate) enum Update {
 pub(crate) struct Snapshot {
     /// What the person has to do.
     pub needs: Vec<Need>,
-    /// The urgent notifications that are neither read nor settled.
-    pub urgent: Vec<Notification>,
     /// The person's preferences.
     pub preferences: Preferences,
     /// Whether the person looks at a dashboard.
     pub focused: bool,
-}
-
-/// A notification of `GET /notifications/{id}`.
-#[derive(Debug, Deserialize)]
-struct Stored {
-    #[serde(flatten)]
-    notification: Notification,
-    #[serde(flatten)]
-    marks: HistoryMarks,
-}
-
-impl Stored {
-    fn is_settled(&self) -> bool {
-        use Status::{Answered, Expired, Superseded, Withdrawn};
-        self.marks.seen
-            || matches!(
-                self.marks.status,
-                Answered | Expired | Superseded | Withdrawn
-            )
-    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -86,7 +61,6 @@ pub(crate) struct Feed {
     epoch: Option<Epoch>,
     /// The id of the last event.
     last: Option<String>,
-    urgent: BTreeSet<Seq>,
     focused: bool,
     /// When the data was loaded, and when it must be loaded again.
     loaded: Instant,
@@ -95,20 +69,14 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// A reader that goes on after the log `epoch` with its unsettled `urgent` notifications.
-    pub(crate) fn new(
-        hub: Arc<Connection>,
-        to: Sender<Update>,
-        epoch: Option<Epoch>,
-        urgent: BTreeSet<Seq>,
-    ) -> Self {
+    /// A reader that goes on after the log `epoch`.
+    pub(crate) fn new(hub: Arc<Connection>, to: Sender<Update>, epoch: Option<Epoch>) -> Self {
         let now = Instant::now();
         Self {
             hub,
             to,
             epoch,
             last: None,
-            urgent,
             focused: false,
             loaded: now,
             due: now,
@@ -163,7 +131,6 @@ impl Feed {
             "start" | "reset" => {
                 let Start { epoch } = read(&event.data)?;
                 if event.name == "reset" || self.epoch.is_some_and(|it| it != epoch) {
-                    self.forget();
                     let _ = self.to.send(Update::Log(epoch)).await;
                 } else if self.epoch.is_none() {
                     let _ = self.to.send(Update::Log(epoch)).await;
@@ -175,13 +142,6 @@ impl Feed {
                 self.focused = focused;
                 self.changed();
             }
-            "notification" => {
-                let notification: Notification = read(&event.data)?;
-                if is_urgent(&notification) {
-                    self.urgent.insert(notification.id);
-                }
-                self.changed();
-            }
             _ => self.changed(),
         }
         // Set only now, so that an event whose handling failed is read again.
@@ -189,10 +149,6 @@ impl Feed {
             self.last.clone_from(&event.id);
         }
         Ok(())
-    }
-
-    fn forget(&mut self) {
-        self.urgent.clear();
     }
 
     /// Loads the data soon, but at most once an interval.
@@ -207,7 +163,6 @@ impl Feed {
         let preferences = hub.get(Path::new("/preferences")).await?;
         let snapshot = Snapshot {
             needs,
-            urgent: self.load_urgent().await?,
             preferences,
             focused: self.focused,
         };
@@ -216,34 +171,6 @@ impl Feed {
         let _ = self.to.send(Update::Snapshot(Box::new(snapshot))).await;
         Ok(())
     }
-
-    async fn load_urgent(&mut self) -> Result<Vec<Notification>, Error> {
-        let mut open = Vec::new();
-        for id in self.urgent.clone() {
-            match self.stored(id).await?.filter(|it| !it.is_settled()) {
-                Some(stored) => open.push(stored.notification),
-                None => drop(self.urgent.remove(&id)),
-            }
-        }
-        Ok(open)
-    }
-
-    async fn stored(&self, id: Seq) -> Result<Option<Stored>, Error> {
-        match self.hub.get(Path::new("/notifications").segment(id)).await {
-            Ok(stored) => Ok(Some(stored)),
-            Err(Error::Refused(problem)) if problem.status == 404 => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-}
-
-/// Whether a notification is itself a reason to call the person. Questions and approvals are needs already.
-fn is_urgent(it: &Notification) -> bool {
-    let reports = [Kind::Question, Kind::Approval, Kind::Answer];
-    it.priority == Priority::Urgent
-        && it.muted_by.is_none()
-        && it.from.as_str() != "person"
-        && !reports.contains(&it.kind)
 }
 
 fn read<'a, T: Deserialize<'a>>(data: &'a str) -> Result<T, Error> {

@@ -1,6 +1,6 @@
 //! `hub-desktop`: shows who needs the person as notifications of the desktop, by the rules of the dashboard's alerts.
 //!
-//! `feed` reads the hub, `needs` adds urgent notifications to its needs, `desk` decides what is shown, `daemon` shows it over D-Bus, and `acts`
+//! `feed` reads the hub, `desk` decides what is shown, `daemon` shows it over D-Bus, and `acts`
 //! does what the person chose.
 
 mod acts;
@@ -9,7 +9,6 @@ mod daemon;
 mod desk;
 mod feed;
 mod memory;
-mod needs;
 mod output;
 mod rules;
 mod service;

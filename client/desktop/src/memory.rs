@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use hub_protocol::{Epoch, Seq};
+use hub_protocol::Epoch;
 use serde::{Deserialize, Serialize};
 
 /// The content of `STATE_DIR/desktop.json`.
@@ -17,8 +17,6 @@ pub(crate) struct Memory {
     pub epoch: Option<Epoch>,
     /// The tags of the open needs that are not shown, because the person closed them or did not want them.
     pub handled: BTreeSet<String>,
-    /// The urgent notifications that are neither read nor settled.
-    pub urgent: BTreeSet<Seq>,
 }
 
 /// The file of the memory.

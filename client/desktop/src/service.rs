@@ -39,7 +39,7 @@ impl Service {
         let memory = MemoryFile::open(hub.state_dir());
         let known = memory.memory();
         let (to, updates) = channel(1);
-        let feed = Feed::new(Arc::clone(&hub), to, known.epoch, known.urgent.clone());
+        let feed = Feed::new(Arc::clone(&hub), to, known.epoch);
         tokio::spawn(feed.run());
         Ok(Self {
             desk: Desk::new(known),

@@ -12,7 +12,7 @@ use super::Hub;
 use super::follow::List;
 use crate::core::command::Command;
 use crate::core::rejected::Rejected;
-use crate::fold::{AnswerPath, Inbox, Question, Session, SessionKey, State, place_of};
+use crate::fold::{AnswerPath, Inbox, Item, Question, Session, SessionKey, State, place_of};
 use crate::waiters::SharedWaiters;
 
 mod texts;
@@ -45,8 +45,8 @@ pub struct FoundNeed {
 pub enum Close {
     /// The person closes it for a session in the state that this record reported.
     Session(SessionKey, Seq),
-    /// The person acknowledges the message in their inbox.
-    Message(ProjectName, Seq),
+    /// The person acknowledges the message in its inbox.
+    Message(ProjectName, InboxName, Seq),
 }
 
 impl Close {
@@ -55,9 +55,9 @@ impl Close {
         match self {
             Self::Session(session, of) => Some(Command::CloseNeed { session, of, until }),
             Self::Message(..) if until.is_some() => None,
-            Self::Message(project, id) => Some(Command::Ack {
+            Self::Message(project, inbox, id) => Some(Command::Ack {
                 project,
-                items: vec![(InboxName::PERSON.parse().ok()?, vec![id])],
+                items: vec![(inbox, vec![id])],
                 by: Some(InboxName::PERSON.into()),
                 shown: None,
             }),
@@ -76,10 +76,11 @@ pub fn list(state: &State, waiters: &SharedWaiters) -> Vec<FoundNeed> {
         let place = (project.clone(), key.clone());
         of_session(state, waiters, &place, session, now)
     });
-    let person: InboxName = InboxName::PERSON.parse().expect("a constant name");
     let inboxes = state.inboxes(None);
-    let messages = inboxes.filter(|(_, name, _)| **name == person);
-    let messages = messages.flat_map(|(project, _, inbox)| of_inbox(state, project, inbox));
+    let inboxes = inboxes.filter(|(project, name, _)| {
+        name.as_str() == InboxName::PERSON || !is_read(state, waiters, project, name)
+    });
+    let messages = inboxes.flat_map(|(project, name, inbox)| of_inbox(state, project, name, inbox));
     let mut found: Vec<_> = questions.chain(sessions).chain(messages).collect();
     found.sort_by(|a, b| {
         let rank = |it: &FoundNeed| (it.need.kind, it.need.since);
@@ -229,14 +230,36 @@ fn of_session(
     })
 }
 
-/// The urgent messages in the person's inbox.
+/// Whether anybody but the person reads an inbox.
+fn is_read(
+    state: &State,
+    waiters: &SharedWaiters,
+    project: &ProjectName,
+    name: &InboxName,
+) -> bool {
+    let session = match name.as_str() {
+        InboxName::PRIMARY => state.primary(project),
+        _ => Some(state.resolve(project, name)),
+    };
+    let session = session.and_then(|it| state.session(project, it));
+    session.is_some_and(Session::is_alive) || waiters.read().holder(project, name).is_some()
+}
+
+/// The urgent messages in an inbox, without reports of a session that needs the person for the same reason.
 fn of_inbox<'a>(
     state: &'a State,
     project: &'a ProjectName,
+    name: &'a InboxName,
     inbox: &'a Inbox,
 ) -> impl Iterator<Item = FoundNeed> + 'a {
-    let urgent = inbox.pending().filter(|it| {
-        it.priority == Priority::Urgent && !matches!(it.kind, Kind::Question | Kind::Approval)
+    let is_report = move |item: &Item| {
+        let key = state.resolve(project, &item.from);
+        let session = state.session(project, key);
+        session.is_some_and(|it| it.state.is_some() && it.last == Some(item.seq))
+    };
+    let urgent = inbox.pending().filter(move |it| {
+        let asks = matches!(it.kind, Kind::Question | Kind::Approval);
+        it.priority == Priority::Urgent && !asks && !is_report(it)
     });
     urgent.map(move |item| {
         let key = state.resolve(project, &item.from);
@@ -255,7 +278,7 @@ fn of_inbox<'a>(
                 ..Need::default()
             },
             location: Some(state.location(item.seq).unwrap_or(item.seq)),
-            close: Some(Close::Message(project.clone(), item.seq)),
+            close: Some(Close::Message(project.clone(), name.clone(), item.seq)),
             ..FoundNeed::default()
         }
     })

@@ -106,7 +106,8 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
     let text = need.whole.as_ref().map_or("", |it| &it.text);
     need.brief = brief(&reveal(text));
     need.complete = is_whole && need.brief == text;
-    need.alert = alert(need.kind);
+    let is_urgent = need.priority == Priority::Urgent && !need.kind.asks();
+    need.alert = alert(need.kind).filter(|_| !is_urgent);
     need.closable = !need.kind.asks();
     let is_muted = need.closable && need.silenced.as_deref() == Some(MUTED);
     let ends_itself = matches!(need.kind, NeedKind::Limit | NeedKind::Silent);
