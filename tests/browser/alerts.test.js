@@ -117,7 +117,7 @@ test('a session that failed is a need, until its error is read', async () => {
 
 test('an urgent notification that nobody else reads is shown until it is done', async () => {
   const { hub, page } = await watched(NEEDS);
-  const { id } = await hub.post({ from: 'ci', type: 'error', priority: 'urgent', msg: 'the disk is full' });
+  const { id } = await hub.post({ from: 'ci', type: 'message', priority: 'urgent', msg: 'the disk is full' });
   await shows(page, id);
   assert.equal((await shown(page))[0]?.body, 'the disk is full');
   await hub.call('POST', `/needs/${id}/done`);
