@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{InboxName, Kind, Priority, ProjectName, Seq, Timestamp, Way};
+use crate::{AnswerDelivery, InboxName, Kind, Priority, ProjectName, Seq, Timestamp, Way};
 
 /// The status of a notification.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -56,6 +56,9 @@ pub struct HistoryMarks {
     pub status: Status,
     /// Whether the person has read it.
     pub seen: bool,
+    /// How far the answer to it has come, if it is an answered question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<AnswerDelivery>,
 }
 
 /// One page of `GET /notifications`.

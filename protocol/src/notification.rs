@@ -71,6 +71,12 @@ pub struct Notification {
     /// The evidence of who gave an answer, as the hub observed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
+    /// The turn of its sender in which it was sent, or after which, named by the turn's first record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Seq>,
+    /// The id of the question that an earlier hook of the same dialog asked, and that this one replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<Seq>,
 }
 
 impl Notification {

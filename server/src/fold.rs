@@ -46,6 +46,7 @@ mod session_table; // all sessions and their names
 mod source; // senders that are not sessions
 mod status; // why a notification is no longer pending
 mod tick; // everything that is due by time alone
+mod turn; // the turn in which a notification was sent
 mod wake_class; // how a wake counts against the wake limits
 
 // What these use:

@@ -1,8 +1,17 @@
 /** The feed: live, filtered, marked, collapsed, virtual, and each notification's details. */
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 
-import { allow, openDashboard, startHub, test, until } from './support/index.js';
+import { allow, openDashboard, ROOT, startHub, test, until } from './support/index.js';
+import { dialog } from './support/needs.js';
+
+/** Where the session of the recorded hooks runs, as `hubctl hook` says it. */
+const PLACE = { project: '/home/me/src/hub', name: 'login' };
+
+/** A hook that Claude Code sent. @param {string} name @returns {object} */
+const recordedHook = (name) => JSON.parse(readFileSync(join(ROOT, 'tests/fixtures/hooks/claude', `${name}.json`), 'utf8'));
 
 /** @param {import('playwright-core').Page} page @param {number} id */
 const row = (page, id) => page.locator(`hub-feed hub-row[data-id="${id}"]`);
@@ -242,33 +251,62 @@ test('opening the details marks as read, and a thread that was requested before 
   assert.equal(await row(page, id).getAttribute('data-unseen'), '');
 });
 
-test('the answer of the person arrives as read, in the row of its question', async () => {
+test('a dialog that two hooks report, its notice, its answer and its delivery are one row', async () => {
   const hub = await startHub();
-  const { id } = await hub.post('Drop it?', { from: 'w', type: 'question' });
-  await hub.post('between', { from: 'v' });
+  const report = (/** @type {string} */ name) => hub.hook('claude', recordedHook(name), PLACE);
   const page = await openDashboard(hub, { path: '/?view=feed' });
+  await report('UserPromptSubmit');
+  await report('PreToolUse.AskUserQuestion');
+  const id = await dialog(hub, recordedHook('PermissionRequest.AskUserQuestion'));
+  await report('Notification.permission_prompt');
+  const asked = page.locator('hub-feed hub-row').filter({ hasText: 'Which colour?' });
   await row(page, id).waitFor();
-  await hub.call('PUT', `/notifications/${id}/seen`);
-  await hub.call('POST', `/needs/${id}/answer`, { reply: 'yes' }, {}, hub.socket);
-  const asked = page.locator('hub-feed hub-row').filter({ hasText: 'Drop it?' });
-  await asked.getByText('answered: yes').waitFor();
-  assert.equal(await page.locator('hub-feed hub-row').count(), 2);
-  assert.equal(await asked.getAttribute('data-unseen'), null);
+  assert.equal(await asked.count(), 1);
+  assert.equal(await asked.getAttribute('data-unseen'), '');
+
+  await hub.call('POST', `/needs/${id}/answer`, { choices: [{ labels: ['Blue'] }] }, {}, hub.socket);
+  await asked.getByText('✓ you: Blue').waitFor();
+  await asked.and(page.locator(':not([data-unseen])')).waitFor();
+  await report('PostToolUse.AskUserQuestion');
+  const check = async () => {
+    await asked.getByText('the agent has it').waitFor();
+    assert.equal(await page.locator('hub-feed hub-row').count(), 2);
+    assert.equal(await asked.getAttribute('data-unseen'), null);
+  };
+  await check();
+  await page.reload();
+  await check();
 });
 
-test('the prompt, the steps and the end of a turn are one row', async () => {
+test('the prompt, the steps and the stop of a turn are one row, and its idle notice is none', async () => {
+  const hub = await startHub();
+  const report = (/** @type {string} */ name, /** @type {object} */ more = {}) => hub.hook('claude', { ...recordedHook(name), ...more }, PLACE);
+  const page = await openDashboard(hub, { path: '/?view=feed' });
+  for (const stop of ['Shall I merge it?', 'Merged.']) {
+    await report('UserPromptSubmit');
+    await hub.post('half of it', { from: PLACE.name, project: PLACE.project, type: 'progress' });
+    await report('Stop', { last_assistant_message: stop });
+    await report('Notification.idle_prompt');
+  }
+  const { id } = await hub.post('after it', { from: 'v' });
+  await row(page, id).waitFor();
+  const rows = page.locator('hub-feed hub-row');
+  assert.equal(await rows.count(), 3);
+  for (const stop of ['Shall I merge it?', 'Merged.']) await rows.filter({ hasText: stop }).getByText('2 steps').waitFor();
+  await rows.filter({ hasText: 'Merged.' }).locator('.content').click();
+  await page.locator('hub-details').getByRole('link', { name: 'half of it' }).waitFor();
+});
+
+test('a sender without hooks has turns too', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub, { path: '/?view=feed' });
   const step = (/** @type {string} */ msg, type = 'progress') => hub.post(msg, { from: 'w', type });
-  await step('prompt: merge it');
+  await step('merge it');
   await step('half of it');
   await hub.post('between', { from: 'v' });
   await step('merged', 'complete');
-  const turn = page.locator('hub-feed hub-row').filter({ hasText: 'merged' });
-  await turn.getByText('2 steps').waitFor();
+  await page.locator('hub-feed hub-row').filter({ hasText: 'merged' }).getByText('2 steps').waitFor();
   assert.equal(await page.locator('hub-feed hub-row').count(), 2);
-  await turn.locator('.content').click();
-  await page.locator('hub-details').getByRole('link', { name: 'prompt: merge it' }).waitFor();
 });
 
 test('a sender that is not a session can be muted', async () => {

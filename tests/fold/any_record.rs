@@ -77,7 +77,7 @@ fn turn() -> impl Strategy<Value = Turn> {
     ]);
     let tasks = prop::collection::vec(Just("b1".to_owned()), 0..2);
     prop_oneof![
-        by.prop_map(|by| Turn::Began { by }),
+        (by, prop::option::of(any::<Seq>())).prop_map(|(by, first)| Turn::Began { by, first }),
         (tasks, any::<bool>(), any::<Option<bool>>()).prop_map(|(tasks, silent, acted)| {
             Turn::Stopped {
                 tasks,

@@ -33,6 +33,7 @@ mod routing;
 mod rules;
 mod seen;
 mod sessions;
+mod turns;
 
 use agents::*;
 

@@ -60,6 +60,7 @@ fn untold<'a>(log: impl IntoIterator<Item = &'a Record>) -> Vec<Seq> {
                     Turn::Failed { .. }
                     | Turn::Began {
                         by: TurnCause::Timeout,
+                        ..
                     } => {}
                     Turn::Began { .. } => drop(turns.insert(key, Told::No)),
                     Turn::Stopped { silent, .. } => match turns.get(&key) {

@@ -43,6 +43,8 @@ export interface Schemas {
         received?: Schemas["Timestamp"];
         muted_by?: string;
         evidence?: Schemas["Evidence"];
+        turn?: Schemas["Seq"];
+        repeats?: Schemas["Seq"];
     };
     Evidence: {
         device?: string;
@@ -60,6 +62,7 @@ export interface Schemas {
     HistoryEntry: Schemas["NotificationFields"] & {
         status: Schemas["Status"];
         seen: boolean;
+        delivery?: Schemas["AnswerDelivery"];
     };
     HistoryPage: {
         notifications: Schemas["HistoryEntry"][];

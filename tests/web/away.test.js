@@ -27,3 +27,10 @@ test('decisions come first, open ones before settled ones, then results, then th
   assert.equal(countAbsence(summary), '2 decisions, 2 results, 3 others');
   assert.equal(countAbsence(summarizeAbsence([one(1, 'error')])), '1 result');
 });
+
+test('a dialog and a turn are listed once', () => {
+  const one = (/** @type {number} */ id, /** @type {string} */ type, /** @type {object} */ more = {}) =>
+    /** @type {any} */ ({ id, type, from: 'w1', project: '/p', status: 'acked', msg: `${id}`, turn: 1, ...more });
+  const summary = summarizeAbsence([one(1, 'progress'), one(2, 'question'), one(3, 'question', { repeats: 2 }), one(4, 'answer', { from: 'person', reply_to: 3 }), one(5, 'progress'), one(6, 'complete')]);
+  assert.deepEqual([summary.decisions.map(({ id }) => id), summary.results.map(({ id }) => id), summary.rest], [[3], [6], []]);
+});

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Feed } from '../../web/core/feed.js';
 import { matches } from '../../web/core/filter.js';
-import { leadOf, others } from '../../web/core/rows.js';
+import { answerOf, leadOf, others } from '../../web/core/rows.js';
 
 /** @typedef {import('../../web/core/types.js').Notification} Notification */
 
@@ -35,25 +35,27 @@ function chance(seed) {
   };
 }
 
+/** What a notification shares with the others of its row. @param {Notification} item */
+const sharedBy = ({ id, type, key, project, from, to, reply_to, turn, repeats }) =>
+  type === 'question' ? [`q ${id}`, `q ${repeats ?? id}`]
+    : type === 'answer' && reply_to ? [`q ${reply_to}`]
+      : turn && type !== 'message' && type !== 'answer' ? [`turn ${turn}`]
+        : key ? [`${key} ${project} ${from} ${to}`] : [];
+
 /** Computes rows by definition, without increments. @param {Notification[]} all newest first */
 function defined(all) {
-  /** @type {{key?: string, sender: string, items: Notification[]}[]} */
+  /** @type {{keys: string[], items: Notification[]}[]} */
   const rows = [];
-  /** The row of each sender that takes older steps. @type {Map<string, typeof rows[number]|undefined>} */
-  const turns = new Map();
   for (const item of all) {
-    const key = item.key ? `${item.key} ${item.project} ${item.from} ${item.to}` : item.type === 'question' ? `q ${item.id}` : item.type === 'answer' ? `q ${item.reply_to}` : undefined;
-    const sender = `${item.from} ${item.project}`;
+    const keys = sharedBy(item);
     const last = rows.at(-1);
-    const keyed = key && rows.find((row) => row.key === key);
-    const turn = !key && item.type === 'progress' ? turns.get(sender) : undefined;
-    const repeated = last && !last.key && !key && ['msg', 'from', 'type', 'project'].every(
+    const repeated = last && last.keys.length === 0 && keys.length === 0 && ['msg', 'from', 'type', 'project'].every(
       (part) => last.items.at(-1)?.[/** @type {'msg'} */ (part)] === item[/** @type {'msg'} */ (part)],
     );
-    let row = keyed || turn || (repeated ? last : undefined);
+    const row = rows.find((row) => row.keys.some((key) => keys.includes(key))) ?? (repeated ? last : undefined);
     if (row) row.items.push(item);
-    else rows.push((row = { key, sender, items: [item] }));
-    if (['progress', 'complete', 'error'].includes(item.type)) turns.set(sender, key ? undefined : row);
+    if (row) row.keys.push(...keys);
+    else rows.push({ keys, items: [item] });
   }
   return rows.map((row) => row.items.map(({ id }) => id).join('+'));
 }
@@ -98,23 +100,51 @@ test('marks are set in ranges', () => {
   assert.equal(feed.unseen, 2);
 });
 
-test('the prompt, the steps and the end of a turn are one row', () => {
+test('what the hub says to be of one turn is one row, with the newest in front', () => {
   const feed = new Feed();
-  const step = (/** @type {number} */ id, /** @type {string} */ from = 'w') => notification(id, { type: 'progress', from });
-  feed.add([step(1), step(2), notification(3, { from: 'v' }), step(4)]);
-  assert.deepEqual(shown(feed), ['4+2+1', '3']);
-  feed.add([notification(5, { type: 'complete', from: 'w' }), step(6)]);
-  assert.deepEqual(shown(feed), ['6', '5+4+2+1', '3']);
-  assert.deepEqual([...feed.rows()].map(others), ['', '3 steps', '']);
+  const of = (/** @type {number} */ id, /** @type {number} */ turn, /** @type {Partial<Notification>} */ more = {}) => notification(id, { type: 'progress', from: 'w', turn, ...more });
+  feed.add([of(1, 1), of(2, 1), notification(3, { from: 'v' }), of(4, 1, { type: 'waiting', key: 'hook:waiting' })]);
+  feed.add([of(5, 5), of(6, 5, { type: 'waiting', key: 'hook:waiting' }), of(7, 5, { from: 'login' }), of(8, 5, { type: 'message', key: 'k' })]);
+  assert.deepEqual(shown(feed), ['8', '7+6+5', '4+2+1', '3']);
+  assert.deepEqual([...feed.rows()].map(others), ['', '2 steps', '2 steps', '']);
+  assert.equal(leadOf([...feed.rows()][2]).id, 4);
 });
 
 test('a question and its answer are one row, which shows the question', () => {
   const feed = new Feed();
-  feed.add([notification(1, { type: 'question', msg: 'Drop it?' }), notification(2)]);
+  feed.add([notification(1, { type: 'question', msg: 'Drop it?', key: 'hook:held_dialog' }), notification(2)]);
   feed.add([notification(3, { type: 'answer', from: 'person', reply_to: 1, msg: 'yes' })]);
-  assert.deepEqual(shown(feed), ['3+1', '2']);
-  const [row] = feed.rows();
-  assert.deepEqual([leadOf(row).msg, others(row)], ['Drop it?', 'answered: yes']);
+  feed.add([notification(4, { type: 'question', msg: 'And this?', key: 'hook:held_dialog' })]);
+  assert.deepEqual(shown(feed), ['4', '3+1', '2']);
+  const [open, row] = feed.rows();
+  assert.deepEqual([leadOf(row).msg, answerOf(row)?.msg, others(row), answerOf(open)], ['Drop it?', 'yes', '', undefined]);
+});
+
+test('the questions of two hooks of one dialog are one row, which shows the last one', () => {
+  const all = [
+    notification(1, { type: 'question', from: 'w', key: 'hook:dialog' }),
+    notification(2, { type: 'question', from: 'w', key: 'hook:held_dialog', repeats: 1 }),
+    notification(3, { type: 'answer', from: 'person', reply_to: 2 }),
+  ];
+  for (const order of [all, [...all].reverse()]) {
+    const feed = new Feed();
+    for (const one of order) {
+      feed.addPage({}, { notifications: [one], next: one.id });
+      feed.rows();
+    }
+    assert.deepEqual(shown(feed), ['3+2+1']);
+    const [row] = feed.rows();
+    assert.deepEqual([leadOf(row).id, others(row)], [2, '']);
+  }
+});
+
+test('an answer has arrived once its asker acknowledges it', () => {
+  const feed = new Feed();
+  feed.addPage({}, { notifications: [notification(1, { type: 'question', delivery: 'stored' }), notification(2, { type: 'answer', reply_to: 1 })], next: 1 });
+  feed.applyDelivery({ ids: [2], state: 'emitted' });
+  assert.equal(feed.get(1)?.delivery, 'stored');
+  feed.applyDelivery({ ids: [2], state: 'acked' });
+  assert.equal(feed.get(1)?.delivery, 'taken');
 });
 
 test('adjacent repeats are one row, and another notification separates them', () => {
@@ -155,11 +185,17 @@ test('incremental rows equal recomputed rows, for any history', () => {
     /** @type {Notification[]} */
     const log = [];
     for (let id = 1; id <= 60; id += 1) {
+      const type = /** @type {const} */ (['error', 'message', 'message', 'progress', 'progress', 'complete', 'question', 'answer'])[pick(8)];
+      const asked = log.filter((it) => it.type === 'question' && !log.some(({ repeats, reply_to }) => [repeats, reply_to].includes(it.id)));
+      const [question] = asked.slice(pick(asked.length + 1));
       log.push(notification(id, {
         msg: 'ab'[pick(2)],
         from: 'xy'[pick(2)],
-        type: /** @type {const} */ (['error', 'message', 'message', 'progress', 'progress', 'complete', 'question'])[pick(7)],
+        type,
+        ...(pick(2) === 0 && { turn: 1 + pick(2) }),
         ...(pick(3) === 0 && { key: 'kl'[pick(2)] }),
+        ...(question && type === 'question' && { repeats: question.id }),
+        ...(question && type === 'answer' && { reply_to: question.id }),
       }));
     }
     /** @type {import('../../web/core/filter.js').Filter[]} */

@@ -1,6 +1,8 @@
 /** The notifications that arrived while the page was not visible: decisions, then results, then the rest by agent. */
 
+import { Feed } from './feed.js';
 import { groupBy } from './group.js';
+import { leadOf } from './rows.js';
 
 /** @import { Kind, Notification } from './types.js' */
 
@@ -44,14 +46,16 @@ export function absence(stored, epoch, now) {
 }
 
 /**
- * Sorts notifications into a summary. The person's own are left out.
+ * Sorts the rows of notifications into a summary. The person's own are left out.
  *
  * @param {Notification[]} notifications
  * @returns {Summary}
  */
 export function summarizeAbsence(notifications) {
-  const others = notifications.filter(({ from }) => from !== 'person').sort((a, b) => b.id - a.id);
-  const of = (/** @type {Kind[]} */ kinds) => others.filter(({ type }) => kinds.includes(type));
+  const feed = new Feed();
+  feed.add(notifications);
+  const shown = [...feed.rows()].map(leadOf).filter(({ from }) => from !== 'person');
+  const of = (/** @type {Kind[]} */ kinds) => shown.filter(({ type }) => kinds.includes(type));
   const groups = groupBy(of(REST), ({ project, from }) => JSON.stringify([project, from]));
   const rest = [...groups.values()].map((items) => ({ from: items[0].from, project: items[0].project, items }));
   return {

@@ -1,6 +1,6 @@
 /** The delivery of a notification in words. */
 
-/** @import { Step } from './types.js' */
+/** @import { Notification, Step } from './types.js' */
 
 /** How a notification reached an agent's session. @type {Record<NonNullable<Step['way']>, string>} */
 const WAY_TEXTS = {
@@ -12,6 +12,14 @@ const WAY_TEXTS = {
   wait: 'its waiter woke the session',
   pane: 'a line pasted into its tmux pane woke the session',
   hook: 'with the answer to a hook',
+};
+
+/** How far an answer has come. @type {Partial<Record<NonNullable<Notification['delivery']>, string>>} */
+const ANSWER_TEXTS = {
+  stored: 'on its way',
+  delivered: 'on its way',
+  taken: 'the agent has it',
+  terminal: 'did not reach the agent',
 };
 
 /** @type {Record<Step['state'], (step: Step) => string>} */
@@ -52,6 +60,11 @@ export function describeStep(step) {
   const limit = step.limit && `limit: ${step.limit}`;
   const way = step.state === 'emitted' && step.way ? WAY_TEXTS[step.way] : undefined;
   return { text: STEP_TEXTS[step.state]?.(step) ?? step.state, why: way ?? step.why ?? limit ?? step.rides_along ?? '' };
+}
+
+/** How far the answer to a question has come; empty if that is not known. @param {Notification} question */
+export function answerWay({ delivery }) {
+  return (delivery && ANSWER_TEXTS[delivery]) ?? '';
 }
 
 /** @param {string} by */

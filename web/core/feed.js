@@ -181,6 +181,7 @@ export class Feed {
     for (const id of ids) {
       const notification = this.#byId.get(id);
       if (notification) notification.status = STATUS[state] ?? notification.status;
+      if (state === 'acked') this.#takeAnswer(notification);
       this.#countChange(id);
     }
   }
@@ -236,7 +237,14 @@ export class Feed {
     // History contains the status of a notification; the stream does not. The mark stays: each change of it is an event,
     // and history that was requested before the person's last change would undo that.
     if (notification.status !== undefined) known.status = notification.status;
+    if (notification.delivery !== undefined) known.delivery = notification.delivery;
     return false;
+  }
+
+  /** The asker has the answer to its question. @param {Notification} [answer] */
+  #takeAnswer(answer) {
+    const question = answer?.type === 'answer' && answer.reply_to !== undefined && this.#byId.get(answer.reply_to);
+    if (question) question.delivery = 'taken';
   }
 
   /** @param {number} id */

@@ -1,6 +1,6 @@
 /**
  * The feed as rows, newest first. Notifications that belong together share a row, at the position of the newest one:
- * those with the same key, a question with its answer, the steps and the end of a turn, and repeats. Rows are updated
+ * those with the same key, a question with its answer, those of a turn, and repeats. Rows are updated
  * incrementally, so that an arrival costs the same in a long feed as in a short one.
  */
 
@@ -14,23 +14,19 @@ import { SortedList } from './sorted-list.js';
  * @typedef {object} Row
  * @property {number} id of its newest notification
  * @property {Notification[]} items newest first; never empty
- * @property {string} [key] that its items share: a collapse key, or a question
+ * @property {boolean} isKeyed whether its items share a question, a turn or a collapse key
  */
 
-/** The types that end a turn. */
-const ENDS = ['complete', 'waiting', 'testing', 'error'];
+/** The types that tell how a turn goes. */
+const OF_TURN = ['progress', 'complete', 'waiting', 'testing', 'error'];
 
 export class Rows {
   /** @type {SortedList<Row>} */
   #rows = new SortedList();
   /** The row of each notification. @type {Map<number, Row>} */
   #byItem = new Map();
-  /** Rows with a key. @type {Map<string, Row>} */
+  /** The row of each key. @type {Map<string, Row>} */
   #keyed = new Map();
-  /** The row of each sender that takes newer steps; null after a notification with a key. @type {Map<string, Row|null>} */
-  #latest = new Map();
-  /** The row of each sender that takes older steps. @type {Map<string, Row|null>} */
-  #earliest = new Map();
 
   /** The highest id that was examined. */
   head = -Infinity;
@@ -88,17 +84,10 @@ export class Rows {
     this.head = notification.id;
     if (this.floor === Infinity) this.floor = notification.id;
     if (!matches(this.filter, notification)) return;
-    const key = keyOf(notification);
-    const sender = senderOf(notification);
+    const keys = keysOf(notification);
     const first = this.#rows.newest;
-    const latest = this.#latest.get(sender);
-    let row;
-    if (key !== undefined) row = this.#raise(this.#keyed.get(key), notification) ?? this.#add(notification, key);
-    else if (latest && isStep(latest.items[0]) && isOfTurn(notification)) row = this.#raise(latest, notification);
-    else if (first && repeats(first, first.items[0], notification)) row = this.#raise(first, notification);
-    row ??= this.#add(notification, key);
-    this.#noteTurn(this.#latest, notification, row);
-    if (!this.#earliest.has(sender)) this.#noteTurn(this.#earliest, notification, row);
+    const row = keys.length > 0 ? this.#find(keys) : first && repeats(first, first.items[0], notification) ? first : undefined;
+    this.#note(keys, row ? this.#raise(row, notification) : this.#add(notification, keys.length > 0));
   }
 
   /**
@@ -110,28 +99,33 @@ export class Rows {
     this.floor = notification.id;
     if (this.head === -Infinity) this.head = notification.id;
     if (!matches(this.filter, notification)) return;
-    const key = keyOf(notification);
-    const sender = senderOf(notification);
+    const keys = keysOf(notification);
     const last = this.#rows.oldest;
-    const turn = isStep(notification) ? this.#earliest.get(sender) : undefined;
-    let row;
-    if (key !== undefined) row = this.#keyed.get(key);
-    else if (turn) row = turn;
-    else if (last && repeats(last, last.items[last.items.length - 1], notification)) row = last;
+    const row = keys.length > 0 ? this.#find(keys) : last && repeats(last, last.items[last.items.length - 1], notification) ? last : undefined;
     if (row) this.#put(row, 'push', notification);
-    else row = this.#add(notification, key);
-    this.#noteTurn(this.#earliest, notification, row);
-    if (!this.#latest.has(sender)) this.#noteTurn(this.#latest, notification, row);
+    this.#note(keys, row ?? this.#add(notification, keys.length > 0));
+  }
+
+  /** The row of one of these keys. @param {string[]} keys @returns {Row|undefined} */
+  #find(keys) {
+    return keys.map((key) => this.#keyed.get(key)).find((row) => row !== undefined);
+  }
+
+  /**
+   * @param {string[]} keys
+   * @param {Row} row
+   */
+  #note(keys, row) {
+    for (const key of keys) this.#keyed.set(key, row);
   }
 
   /**
    * @param {Notification} notification
-   * @param {string} [key]
+   * @param {boolean} isKeyed
    */
-  #add(notification, key) {
+  #add(notification, isKeyed) {
     /** @type {Row} */
-    const row = { id: notification.id, items: [notification], ...(key !== undefined && { key }) };
-    if (key !== undefined) this.#keyed.set(key, row);
+    const row = { id: notification.id, items: [notification], isKeyed };
     this.#byItem.set(notification.id, row);
     this.#rows.add(row);
     return row;
@@ -150,11 +144,10 @@ export class Rows {
   /**
    * Adds a newer notification to a row, which becomes the first one.
    *
-   * @param {Row|undefined} row
+   * @param {Row} row
    * @param {Notification} notification
    */
   #raise(row, notification) {
-    if (!row) return undefined;
     const index = this.#rows.indexOf(row.id);
     this.#put(row, 'unshift', notification);
     if (index === 0) {
@@ -176,24 +169,10 @@ export class Rows {
   #mergeAt(index) {
     const above = this.#rows.at(index - 1);
     const below = this.#rows.at(index);
-    if (!above || !below || below.key !== undefined || !repeats(above, above.items[above.items.length - 1], below.items[0])) return;
+    if (!above || !below || below.isKeyed || !repeats(above, above.items[above.items.length - 1], below.items[0])) return;
     above.items = above.items.concat(below.items);
     for (const { id } of below.items) this.#byItem.set(id, above);
-    const sender = senderOf(below.items[0]);
-    if (this.#earliest.get(sender) === below) this.#earliest.set(sender, above);
     this.#rows.remove(index);
-  }
-
-  /**
-   * Records the row of a sender's turn. A notification with a key ends the turn before it, in a row of its own.
-   *
-   * @param {Map<string, Row|null>} turns
-   * @param {Notification} notification
-   * @param {Row} row
-   */
-  #noteTurn(turns, notification, row) {
-    if (notification.type !== 'progress' && !ENDS.includes(notification.type)) return;
-    turns.set(senderOf(notification), notification.key === undefined ? row : null);
   }
 
   /** From the newest to the oldest. @returns {Iterator<Row>} */
@@ -208,23 +187,29 @@ export class Rows {
  * @param {Row} row
  */
 export function leadOf({ items }) {
-  return items.find(({ type }) => type === 'question' || type === 'approval') ?? items[0];
+  return items.find(isQuestion) ?? items[0];
 }
 
 /**
- * The notifications of a row besides the shown one, in words: '×3', 'updated ×2', '4 steps', 'answered: yes'.
+ * The answer to the question that a row shows.
+ *
+ * @param {Row} row
+ * @returns {Notification|undefined}
+ */
+export function answerOf({ items }) {
+  return items.some(isQuestion) ? items.find(({ type }) => type === 'answer') : undefined;
+}
+
+/**
+ * The notifications of a row besides the shown one and its answer, in words: '×3', 'updated ×2', '4 steps'.
  *
  * @param {Row} row
  */
-export function others(row) {
-  const [newest] = row.items;
-  const count = row.items.length;
-  if (newest.type === 'answer' && leadOf(row) !== newest) return `answered: ${newest.msg}`;
-  if (count === 1) return '';
-  if (newest.key !== undefined) return `updated ×${count - 1}`;
-  const steps = row.items.filter(isStep).length;
-  if (steps > 0 && steps < count) return steps === 1 ? '1 step' : `${steps} steps`;
-  return steps > 0 ? `${steps} steps` : `×${count}`;
+export function others({ items }) {
+  const count = items.length;
+  if (count === 1 || items.some(isQuestion)) return '';
+  if (turnOf(items[0]) === undefined) return items[0].key !== undefined ? `updated ×${count - 1}` : `×${count}`;
+  return count === 2 ? '1 step' : `${count - 1} steps`;
 }
 
 /**
@@ -233,33 +218,35 @@ export function others(row) {
  * @param {Notification[]} items newest first
  */
 export function rowTitle(items) {
-  if (items[0]?.key !== undefined) return 'Earlier versions';
-  return items.some(isStep) ? 'This turn' : 'Repeats';
-}
-
-/** @param {Notification} [notification] */
-function isStep(notification) {
-  return notification?.type === 'progress' && notification.key === undefined;
+  const [newest] = items;
+  if (items.some(isQuestion)) return 'This question';
+  if (newest && turnOf(newest) !== undefined) return 'This turn';
+  return newest?.key !== undefined ? 'Earlier versions' : 'Repeats';
 }
 
 /** @param {Notification} notification */
-function isOfTurn(notification) {
-  return isStep(notification) || (ENDS.includes(notification.type) && notification.key === undefined);
+function isQuestion({ type }) {
+  return type === 'question' || type === 'approval';
 }
 
-/** @param {Notification} notification */
-function senderOf({ project, from }) {
-  return `${from} ${project}`;
+/** The turn that a notification tells of. @param {Notification} notification */
+function turnOf({ type, turn }) {
+  return OF_TURN.includes(type) ? turn : undefined;
 }
 
 /**
+ * What a notification shares with others of its row: its question, its turn or its collapse key.
+ *
  * @param {Notification} notification
- * @returns {string|undefined} equal for notifications that replace each other, and for a question and its answers
+ * @returns {string[]}
  */
-function keyOf({ id, type, key, project, from, to, reply_to }) {
-  if (key !== undefined) return JSON.stringify([key, project, from, to]);
-  if (type === 'question' || type === 'approval') return `question ${id}`;
-  return type === 'answer' && reply_to !== undefined ? `question ${reply_to}` : undefined;
+function keysOf(notification) {
+  const { id, type, key, project, from, to, reply_to, repeats } = notification;
+  const turn = turnOf(notification);
+  if (isQuestion(notification)) return [id, repeats].filter((it) => it !== undefined).map((it) => `question ${it}`);
+  if (type === 'answer' && reply_to !== undefined) return [`question ${reply_to}`];
+  if (turn !== undefined) return [`turn ${turn}`];
+  return key !== undefined ? [JSON.stringify([key, project, from, to])] : [];
 }
 
 /**
@@ -271,8 +258,7 @@ function keyOf({ id, type, key, project, from, to, reply_to }) {
  */
 function repeats(row, next, notification) {
   return (
-    row.key === undefined &&
-    notification.key === undefined &&
+    !row.isKeyed &&
     next.msg === notification.msg &&
     next.from === notification.from &&
     next.type === notification.type &&

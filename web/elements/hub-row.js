@@ -4,7 +4,8 @@ import { h } from './dom.js';
 import { setText } from './parts.js';
 import { setTime, timeElement } from './time.js';
 import { projectName } from '../core/sessions.js';
-import { leadOf, others } from '../core/rows.js';
+import { answerWay } from '../core/delivery.js';
+import { answerOf, leadOf, others } from '../core/rows.js';
 import { senderName } from '../core/thread.js';
 import { showDirection } from '../core/tool.js';
 
@@ -28,13 +29,14 @@ export class HubRow extends HTMLElement {
   #title = h('b', {});
   #text = document.createTextNode('');
   #content = h('a', { class: 'content', tabindex: '-1' }, this.#title, this.#text);
+  #answer = h('span', { class: 'answer' });
   #flags = h('span', { class: 'flags' });
   /** @type {HTMLTimeElement|null} */
   #time = null;
 
   #build() {
     this.setAttribute('role', 'article');
-    this.append(this.#mark, this.#type, h('span', { class: 'sender' }, this.#from, this.#project), this.#content, this.#flags);
+    this.append(this.#mark, this.#type, h('span', { class: 'sender' }, this.#from, this.#project), this.#content, this.#answer, this.#flags);
   }
 
   /**
@@ -58,6 +60,7 @@ export class HubRow extends HTMLElement {
     const text = showDirection(oneLine(lead.msg));
     if (this.#text.data !== text) this.#text.data = text;
     this.#content.href = `?id=${lead.id}`;
+    setText(this.#answer, showDirection(answerText(row)));
     setText(this.#flags, flags(row));
     this.#mark.title = unseen ? 'Mark read' : 'Mark unread';
     this.#mark.setAttribute('aria-label', this.#mark.title);
@@ -84,6 +87,7 @@ export class HubRow extends HTMLElement {
     setAttribute(this, 'aria-setsize', String(setSize));
     setAttribute(this, 'aria-label', showDirection(label(row, unseen)));
     this.toggleAttribute('data-unseen', unseen);
+    this.toggleAttribute('data-answered', answerOf(row) !== undefined);
   }
 }
 
@@ -94,7 +98,7 @@ export class HubRow extends HTMLElement {
 function label(row, unseen) {
   const lead = leadOf(row);
   const text = lead.title ? `${lead.title}: ${oneLine(lead.msg)}` : oneLine(lead.msg);
-  return [unseen && 'Unread', lead.priority === 'urgent' && 'urgent', `${lead.type} from ${senderName(lead)}`, flags(row), text]
+  return [unseen && 'Unread', lead.priority === 'urgent' && 'urgent', `${lead.type} from ${senderName(lead)}`, flags(row), text, answerText(row)]
     .filter(Boolean)
     .join(', ');
 }
@@ -103,8 +107,14 @@ function label(row, unseen) {
 function flags(row) {
   const lead = leadOf(row);
   const urgent = lead.priority === 'urgent' || lead.priority === 'high' ? lead.priority : '';
-  const more = oneLine(others(row));
-  return [urgent, more, more.startsWith('answered') ? '' : STATUS_LABELS[lead.status ?? '']].filter(Boolean).join(' · ');
+  const end = answerOf(row) ? answerWay(lead) : STATUS_LABELS[lead.status ?? ''];
+  return [urgent, others(row), end].filter(Boolean).join(' · ');
+}
+
+/** @param {Row} row */
+function answerText(row) {
+  const answer = answerOf(row);
+  return answer ? `✓ ${answer.from === 'person' ? 'you' : senderName(answer)}: ${oneLine(answer.msg)}` : '';
 }
 
 /** @param {string} msg */

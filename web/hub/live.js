@@ -115,15 +115,23 @@ export class Live {
   /** @param {ServerEvent[]} events */
   #apply(events) {
     /** @type {Notification[]} */
-    const arrived = [];
+    let arrived = [];
+    const add = () => {
+      if (arrived.length === 0) return;
+      this.store.feed.add(arrived);
+      this.store.changed('feed');
+      arrived = [];
+    };
     for (const { event, data } of events) {
       const body = JSON.parse(data);
       if (event === 'notification') arrived.push(body);
-      else this.#applyEvent(event, body);
+      else {
+        // It may be about one of them.
+        add();
+        this.#applyEvent(event, body);
+      }
     }
-    if (arrived.length === 0) return;
-    this.store.feed.add(arrived);
-    this.store.changed('feed');
+    add();
   }
 
   /**

@@ -69,6 +69,8 @@ impl Draft {
             received: None,
             muted_by: None,
             evidence: None,
+            turn: None,
+            repeats: None,
         };
         Self {
             body,
@@ -118,13 +120,14 @@ impl Draft {
     ) -> Notified {
         let it = &self.body;
         let json = match &self.tail {
-            Some(tail) if from_name.is_none() && routing.priority == it.priority => {
+            Some(tail) if !routing.changes(it) && from_name.is_none() => {
                 [br#"{"id":"#, id.to_string().as_bytes(), b",", tail].concat()
             }
             _ => to_json(&Notification {
                 id,
                 from_name: from_name.map(str::to_owned),
                 priority: routing.priority,
+                turn: routing.turn,
                 ..it.clone()
             }),
         };
@@ -156,6 +159,15 @@ pub struct Routing {
     pub targets: Vec<Target>,
     /// The session whose state it changes, and the new state.
     pub session: Option<(InboxName, SessionState)>,
+    /// The turn of its sender in which it was sent.
+    pub turn: Option<Seq>,
+}
+
+impl Routing {
+    /// Whether the fold changes the notification that the sender posted.
+    fn changes(&self, posted: &Notification) -> bool {
+        self.priority != posted.priority || self.turn.is_some()
+    }
 }
 
 /// Returns the JSON of a notification.

@@ -250,6 +250,9 @@ impl Transaction<'_> {
             return Err(Refusal::QuestionSettled { id, state });
         }
         self.settle_question(question, state, from.as_str(), Some(id));
+        if from.as_str() == InboxName::PERSON {
+            self.mark_read(question);
+        }
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 //! by the command line of other agents. It does not become primary by itself, and a question that it asks at its end
 //! outlives it.
 
-use hub_protocol::{InboxName, Kind, ProjectName, SessionState, Timestamp};
+use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp};
 use serde_json::{Value, json};
 
 use super::dialog::{DIALOG, PERMISSION_DIALOG, held_key, is_dialog, key_in};
@@ -239,7 +239,9 @@ impl HookContext<'_, '_> {
         }
         self.transaction.withdraw_stale((self.project, self.key));
         // A turn caused by the timeout of the hub's own waiter is not news, and neither is its end.
+        let mut first = self.session().and_then(|it| it.turn.first);
         if by != TurnCause::Timeout {
+            first = Some(self.transaction.begin_turn(self.place()));
             let said = |head| (texts::with_excerpt(head, text), text);
             match by {
                 TurnCause::Person | TurnCause::Agent => {
@@ -256,7 +258,7 @@ impl HookContext<'_, '_> {
                 }
             }
         }
-        self.note(Turn::Began { by });
+        self.note(Turn::Began { by, first });
         Ok(())
     }
 
@@ -268,11 +270,11 @@ impl HookContext<'_, '_> {
             return;
         }
         self.transaction.withdraw_stale((self.project, self.key));
-        let by = self
-            .session()
-            .filter(|it| !it.turn.stopped)
-            .map_or(TurnCause::Agent, |it| it.turn.by);
-        self.note(Turn::Began { by });
+        let turn = self.session().map(|it| &it.turn);
+        let turn = turn.filter(|it| !it.stopped);
+        let by = turn.map_or(TurnCause::Agent, |it| it.by);
+        let first = turn.and_then(|it| it.first);
+        self.note(Turn::Began { by, first });
     }
 
     fn stopped(&mut self, text: &str, tasks: &[String]) -> Result<(), Refusal> {
@@ -377,16 +379,14 @@ impl HookContext<'_, '_> {
                 draft.body.key = Some(WAITING.into());
             });
         }
-        let msg = texts::with_excerpt(&format!("Agent {name} is waiting for input"), text);
         let works = self
             .session()
             .is_none_or(|it| it.state.is_none_or(|it| it == SessionState::Working));
+        // The stop, the signal or the failure of this turn said more.
         if !works || turn.stopped || turn.fails_from.is_some() {
-            // Recorded only, because the stop, the signal or the failure of this turn said more.
-            return self.say(Kind::Waiting, (msg, text), |draft| {
-                (draft.explicit_kind, draft.recorded) = (false, true);
-            });
+            return Ok(());
         }
+        let msg = texts::with_excerpt(&format!("Agent {name} is waiting for input"), text);
         self.say(Kind::Waiting, (msg, text), |draft| {
             draft.body.key = Some(WAITING.into());
         })
@@ -422,16 +422,10 @@ impl HookContext<'_, '_> {
             return Ok(());
         }
         let (key, place) = match self.hook.held {
-            Some(held) => {
-                // An earlier hook of the same dialog could not be held.
-                let same = |it: &Question| it.key.as_deref() == Some(DIALOG);
-                let place = (self.project, self.key);
-                self.transaction
-                    .withdraw_questions_of(place, "resumed", same);
-                (held_key(held.takes), "")
-            }
+            Some(held) => (held_key(held.takes), ""),
             None => (DIALOG, " (answer it in its own terminal)"),
         };
+        let repeats = self.hook.held.and_then(|_| self.replace_dialog());
         let msg = format!(
             "Agent {} asks: {}{place}",
             self.name(),
@@ -449,7 +443,20 @@ impl HookContext<'_, '_> {
             draft.body.key = Some(key);
             draft.body.options = (!options.is_empty()).then(|| options.to_vec());
             draft.body.data = Some(data);
+            draft.body.repeats = repeats;
         })
+    }
+
+    /// Withdraws the question of an earlier hook of the same dialog, which could not be held.
+    fn replace_dialog(&mut self) -> Option<Seq> {
+        let same = |it: &Question| it.key.as_deref() == Some(DIALOG);
+        let mut open = self.state.questions.of(self.project, self.key);
+        let (earlier, _) = open.find(|(_, it)| same(it))?;
+        let place = (self.project, self.key);
+        self.transaction
+            .withdraw_questions_of(place, "resumed", same);
+        self.transaction.mark_read(earlier);
+        Some(earlier)
     }
 
     /// Asks for a permission. The notice of a dialog follows seconds after the request and says less, so it is ignored

@@ -118,15 +118,16 @@ impl Transaction<'_> {
         let session = self.session_change(draft, &from);
         let session = session.filter(|(name, _)| name.is_reserved() || !is_own(name));
         if let Some((name, state)) = &session {
-            let key = (it.project.clone(), name.clone());
-            self.sessions.insert(key, *state);
+            self.report((it.project.clone(), name.clone()), *state);
         }
+        let turn = self.turn_of(&it.project, &from);
         let stop = self.stop(draft, &from, id);
         let from_name = self.state.other_name(&it.project, &it.from);
         let routing = Routing {
             priority,
             targets,
             session,
+            turn,
         };
         self.push(draft.stored(id, from, from_name, routing));
         Ok(stop)

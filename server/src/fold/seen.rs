@@ -4,8 +4,25 @@ use hub_protocol::{Seq, Timestamp};
 
 use super::State;
 use super::ranges::Ranges;
+use super::transaction::Transaction;
 use crate::core::command::Refusal;
 use crate::core::record::{Record, Seen};
+
+impl Transaction<'_> {
+    /// Marks as read what the person need not read any more.
+    pub(super) fn mark_read(&mut self, id: Seq) {
+        if self.state.is_seen(id) {
+            return;
+        }
+        self.also([Record::Seen(Seen {
+            ids: vec![id],
+            up_to: None,
+            ranges: Vec::new(),
+            seen: true,
+            at: self.now,
+        })]);
+    }
+}
 
 impl State {
     /// Records only the marks that change, so that setting them back undoes the command exactly.

@@ -4,6 +4,7 @@ use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionInfo, SessionSta
 use serde::{Deserialize, Serialize};
 
 use super::session_room::size_of;
+use super::turn;
 use crate::core::record::{SessionSet, Turn, TurnCause};
 
 /// How long a stop with background work, or a failed model, may last before it is reported, in milliseconds.
@@ -99,6 +100,9 @@ pub struct Registered {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TurnState {
     pub(super) by: TurnCause,
+    /// Its first record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) first: Option<Seq>,
     /// Whether a notification of the session has already reported the turn's end.
     #[serde(default)]
     pub(super) signalled: bool,
@@ -283,6 +287,9 @@ impl Session {
         what: &str,
         is_word: bool,
     ) {
+        if turn::begins(Some(self), self.state, state) {
+            self.turn.first = Some(seq);
+        }
         (self.state, self.seq, self.ts) = (Some(state), seq, ts);
         self.closed = None;
         what.clone_into(&mut self.evidence);
@@ -351,12 +358,13 @@ impl Session {
     pub(super) fn note_turn(&mut self, seq: Seq, turn: &Turn, evidence: &str, at: Timestamp) {
         evidence.clone_into(&mut self.evidence);
         match turn {
-            Turn::Began { by } => {
+            Turn::Began { by, first } => {
                 let before = self.state.filter(|state| *state != SessionState::Working);
                 // A turn of the hub's own waiter is no news, so the stop before it is still to be told.
                 let waits_from = self.turn.waits_from;
                 self.turn = TurnState {
                     by: *by,
+                    first: first.or(Some(seq)),
                     tasks: std::mem::take(&mut self.turn.tasks),
                     waits_from: waits_from.filter(|_| *by == TurnCause::Timeout),
                     before: before.or(self.turn.before),

@@ -35,6 +35,8 @@ pub(super) struct Transaction<'a> {
     pub(super) keyed: HashMap<Scope, (Seq, Priority)>,
     /// The session states that this command reports.
     pub(super) sessions: BTreeMap<(ProjectName, InboxName), SessionState>,
+    /// The turns that begin with this command.
+    pub(super) turns: BTreeMap<(ProjectName, InboxName), Seq>,
     /// Questions that this command settles.
     pub(super) settled: BTreeSet<Seq>,
     /// Questions that this command asks under a key.
@@ -56,6 +58,7 @@ impl<'a> Transaction<'a> {
             empty: BTreeMap::new(),
             keyed: HashMap::new(),
             sessions: BTreeMap::new(),
+            turns: BTreeMap::new(),
             settled: BTreeSet::new(),
             asked: HashMap::new(),
             fired: BTreeSet::new(),

@@ -157,6 +157,8 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
         received: (late.abs() > SAME_TIME_MS).then_some(context.now),
         muted_by: None,
         evidence: context.evidence.clone().filter(|_| kind == Kind::Answer),
+        turn: None,
+        repeats: None,
     };
     let tail = tail(&notification).or_else(|error| {
         // An answer that would be too large with the question as its title is stored without the title.

@@ -84,6 +84,8 @@ async fn json(
         received: None,
         muted_by: None,
         evidence: None,
+        turn: None,
+        repeats: None,
     };
     let json = serde_json::to_vec(&said).map_err(std::io::Error::other)?;
     Ok(json.into())

@@ -55,6 +55,9 @@ impl Model {
             ));
         }
         self.settle_question(id, QuestionState::Answered, SettleReason::Answered);
+        if draft.body.from.as_str() == InboxName::PERSON {
+            self.seen.insert(id);
+        }
         Ok(asker)
     }
 

@@ -152,11 +152,11 @@ fn a_stop_while_workers_work_is_waiting_as_with_background_work() {
 }
 
 #[test]
-fn after_a_stop_another_adds_nothing_and_idle_is_recorded_but_not_enqueued() {
+fn after_a_stop_neither_another_nor_idle_adds_anything() {
     let mut hub = working();
     hub.hook("w1", stop("done"));
     hub.tells("w1", stop("done again"), "");
-    hub.tells("w1", idle(), "waiting");
+    hub.tells("w1", idle(), "");
     assert_eq!(hub.state_of("w1"), Some(SessionState::Complete));
 }
 
@@ -230,7 +230,7 @@ fn a_turn_of_the_waiters_own_timeout_is_not_reported() {
     hub.tells("w1", prompt(Timeout), "");
     hub.tells("w1", stop("nothing new"), "");
     assert_eq!(hub.state_of("w1"), Some(SessionState::Complete));
-    hub.tells("w1", idle(), "waiting");
+    hub.tells("w1", idle(), "");
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_temporary_model_failure_is_an_error_after_ten_minutes_without_an_event() {
     hub.tells("w1", failed("rate_limit", false), "progress");
     hub.restart();
     assert_eq!(hub.due(), after(10 * MINUTE));
-    hub.tells("w1", idle(), "waiting");
+    hub.tells("w1", idle(), "");
     tells(&hub.tick(), "error lead! primary!");
     hub.last_is("Agent w1 failed: rate_limit");
 }
@@ -403,7 +403,7 @@ fn an_interrupted_turn_waits_at_once_and_wakes_nobody() {
     hub.last_is("Agent w1 was interrupted");
     assert_eq!(hub.state_of("w1"), Some(SessionState::Waiting));
     assert_eq!(hub.hook("w1", AgentEvent::Interrupted), []);
-    hub.tells("w1", idle(), "waiting");
+    hub.tells("w1", idle(), "");
     hub.hook("w1", prompt(Person));
     assert_eq!(hub.told("w1", stop("done")).len(), 1);
 }

@@ -67,6 +67,9 @@ pub enum Turn {
     Began {
         /// The cause of the turn.
         by: TurnCause,
+        /// The first record of the turn, if that is not this one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first: Option<Seq>,
     },
     /// The agent stopped.
     Stopped {

@@ -6,7 +6,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use hub_protocol::{
-    HistoryMarks, HistoryPage, InboxName, Notification, ProjectName, Seq, Status, Withdrawn,
+    HistoryMarks, HistoryPage, InboxName, Notification, ProjectName, QuestionState, Seq, Status,
+    Withdrawn,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -22,6 +23,7 @@ use crate::http::request::params::{FilterParams, Params, PathParam};
 use crate::hub::Hub;
 use crate::hub::draft;
 use crate::log::{Event, Log};
+use crate::waiters::SharedWaiters;
 
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 500;
@@ -113,7 +115,7 @@ impl Search {
             if !self.forward {
                 events.reverse();
             }
-            for (seq, json) in self.with_status(hub, &events)? {
+            for (seq, json) in self.with_marks(hub, &events)? {
                 bytes += json.len();
                 found.push(json);
                 if found.len() == self.limit || bytes > MAX_PAGE_BYTES {
@@ -166,7 +168,7 @@ impl Search {
         Ok(found)
     }
 
-    fn with_status(
+    fn with_marks(
         &self,
         hub: &Hub,
         events: &[Arc<Event>],
@@ -175,18 +177,17 @@ impl Search {
             return Ok(Vec::new());
         }
         let (wanted, marked) = (self.status, self.seen);
-        let all = hub.read(|state, _| {
+        let all = hub.read(|state, waiters| {
             let of = |event: &Arc<Event>| {
                 let notified = event.notified()?;
                 let id = event.seq();
                 if !is_kept(state, id) {
                     return None;
                 }
-                let status = state.status(id, !notified.route.targets.is_empty());
-                let seen = state.is_seen(id);
-                let chosen = wanted.is_none_or(|wanted| wanted == status)
-                    && marked.is_none_or(|marked| marked == seen);
-                chosen.then(|| (id, with_status(&notified.json, status, seen)))
+                let marks = marks_of(state, waiters, id, !notified.route.targets.is_empty());
+                let chosen = wanted.is_none_or(|wanted| wanted == marks.status)
+                    && marked.is_none_or(|marked| marked == marks.seen);
+                chosen.then(|| (id, with_marks(&notified.json, marks)))
             };
             events.iter().filter_map(of).collect()
         });
@@ -219,9 +220,28 @@ fn mentions(json: &[u8], text: &str) -> bool {
         .any(|part| part.to_lowercase().contains(text))
 }
 
+/// The marks of a notification; `routed` is whether it went to an inbox.
+pub(super) fn marks_of(
+    state: &Fold,
+    waiters: &SharedWaiters,
+    id: Seq,
+    routed: bool,
+) -> HistoryMarks {
+    let answered = |it: &&Question| it.state == QuestionState::Answered;
+    let is_held = || waiters.read().held_until(id).is_some();
+    HistoryMarks {
+        status: state.status(id, routed),
+        seen: state.is_seen(id),
+        delivery: state
+            .question(id)
+            .filter(answered)
+            .and_then(|it| state.answer_delivery(it, is_held())),
+    }
+}
+
 /// A stored notification with its marks, which are appended without parsing it.
-pub(super) fn with_status(json: &[u8], status: Status, seen: bool) -> Vec<u8> {
-    let marks = to_json(&HistoryMarks { status, seen });
+pub(super) fn with_marks(json: &[u8], marks: HistoryMarks) -> Vec<u8> {
+    let marks = to_json(&marks);
     [&json[..json.len() - 1], b",", &marks[1..]].concat()
 }
 
@@ -279,8 +299,8 @@ pub(super) async fn get(
     PathParam(id): PathParam<Seq>,
 ) -> Result<Response, ApiError> {
     let (json, routed) = find(&hub, id).await?;
-    let (status, seen) = hub.read(|state, _| (state.status(id, routed), state.is_seen(id)))?;
-    Ok(json_response(with_status(&json, status, seen)))
+    let marks = hub.read(|state, waiters| marks_of(state, waiters, id, routed))?;
+    Ok(json_response(with_marks(&json, marks)))
 }
 
 /// Whether the log still has a notification. Retention first moves its boundary; the record is deleted later.

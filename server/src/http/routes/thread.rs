@@ -43,12 +43,12 @@ pub(super) async fn thread(
         stored::scan(move |allowance| ReplyScan::find(&log, items, (after, limit), allowance));
     let replies = replies.await?;
     let (items, next) = (replies.items, replies.next);
-    let shown = hub.read(|state, _| {
+    let shown = hub.read(|state, waiters| {
         let kept = items
             .into_iter()
             .filter(|(id, _)| history::is_kept(state, *id));
         kept.map(|(id, (json, routed))| {
-            history::with_status(&json, state.status(id, routed), state.is_seen(id))
+            history::with_marks(&json, history::marks_of(state, waiters, id, routed))
         })
         .collect()
     })?;

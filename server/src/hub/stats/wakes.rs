@@ -205,7 +205,7 @@ impl WakeTally {
 
     fn turn(&mut self, key: SessionKey, turn: &Turn) {
         match turn {
-            Turn::Began { by } => {
+            Turn::Began { by, .. } => {
                 let primary = (key.0.clone(), InboxName::primary());
                 let waited = self.background.remove(&key) | self.background.remove(&primary);
                 let woke = [self.woke.remove(&key), self.woke.remove(&primary)];
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_wake_is_false_if_its_turn_did_nothing() {
-        let began = |by| turn(Turn::Began { by });
+        let began = |by| turn(Turn::Began { by, first: None });
         let (wake, task) = (TurnCause::Wake, TurnCause::Task);
         let by_hook = || said("boss", r#"{"data":{"via":"hook"}}"#);
         for (records, expected) in [
@@ -373,6 +373,7 @@ mod tests {
         let began = || {
             turn(Turn::Began {
                 by: TurnCause::Wake,
+                first: None,
             })
         };
         let shown = |id| {

@@ -44,6 +44,7 @@ impl Folded {
             session,
             turn: Turn::Began {
                 by: TurnCause::Person,
+                first: None,
             },
             evidence: String::new(),
             at: at(second),

@@ -78,6 +78,7 @@ impl Past {
                 let text = match &it.turn {
                     Turn::Began {
                         by: TurnCause::Wake,
+                        ..
                     } => "a wake by the hub began a turn",
                     Turn::Began { .. } => "a turn began",
                     Turn::Stopped { .. } => "the turn stopped",
