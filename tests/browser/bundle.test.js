@@ -2,40 +2,34 @@
 
 import assert from 'node:assert/strict';
 
-import { newContext, openAnew, openDashboard, startHub, test } from './support/index.js';
+import { live, newContext, openAnew, openDashboard, startHub, test } from './support/index.js';
+import { agents } from './support/world.js';
 
 /** @typedef {import('playwright-core').Page} Page */
+/** @typedef {{path: string, bytes: number}} Request with the bytes over the wire */
 
-const MAX_FILES = 4;
-/** The calls until the page is complete and live, without the hub's proofs before them. */
-const CALLS = ['/login', '/dashboard', '/events'];
+const MAX_REQUESTS = 8;
 const MAX_BYTES = 120_000;
+/** The most bytes of a stream whose reader has the lists. */
+const MAX_STREAM = 10_000;
 
-test('the first load takes few requests and few bytes over the wire', async (t) => {
+test('the first load with sixty agents takes few requests and few bytes over the wire', async (t) => {
   const hub = await startHub();
-  const context = await newContext();
-  /** @type {string[]} */
-  const files = [];
-  /** @type {string[]} */
-  const calls = [];
-  context.on('request', (request) => {
-    const isCall = ['fetch', 'xhr', 'eventsource'].includes(request.resourceType());
-    const { pathname, searchParams } = new URL(request.url());
-    // The stream by which the hub knows that the page has the focus carries nothing that the page waits for.
-    if (!searchParams.has('focused')) (isCall ? calls : files).push(pathname);
-  });
-  const page = await openDashboard(hub, { context });
-  const entries = await transfers(page);
-  const bytes = entries.reduce((sum, { size }) => sum + size, 0);
-  t.diagnostic(`${files.length} files and ${calls.length} calls, ${bytes} bytes together`);
-  assert.ok(files.length <= MAX_FILES, files.join(' '));
-  const first = calls.slice(0, calls.indexOf('/events') + 1);
-  assert.deepEqual(first.filter((path) => path !== '/hello'), CALLS);
-  assert.ok(bytes <= MAX_BYTES, JSON.stringify(entries));
-  for (const kind of ['js', 'css']) {
-    const [only, ...more] = entries.filter(({ path }) => path.endsWith(`.${kind}`));
-    assert.ok(only && only.size > 0 && more.length === 0, kind);
-    assert.ok(only.size < only.length / 3, `${only.path} is compressed`);
+  await agents(hub, 60);
+  const page = await (await newContext()).newPage();
+  const requests = await traffic(page);
+  await page.goto(`${hub.url}/#code=${(await hub.code()).code}`);
+  await live(page);
+  // The stream sends its lists before a change of them.
+  await hub.hook('claude', { hook_event_name: 'SessionStart', source: 'startup', session_id: 'last', cwd: '/' }, { project: 'late', name: 'late' });
+  await page.locator('hub-tabs a[data-view=agents]').getByText('61').waitFor();
+  const bytes = requests.reduce((sum, request) => sum + request.bytes, 0);
+  t.diagnostic(`${requests.length} requests, ${bytes} bytes`);
+  assert.ok(requests.length <= MAX_REQUESTS && bytes <= MAX_BYTES, JSON.stringify(requests, null, 1));
+  const stream = requests.find(({ path }) => path.startsWith('/events?kinds=notification'));
+  assert.ok(stream && stream.bytes > 0 && stream.bytes <= MAX_STREAM, JSON.stringify(stream));
+  for (const { path, size, length } of (await transfers(page)).filter(({ path }) => /\.(js|css)$/.test(path))) {
+    assert.ok(size < length / 3, `${path} is compressed`);
   }
 });
 
@@ -56,4 +50,26 @@ function transfers(page) {
       return { path: new URL(name).pathname, size: transferSize, length: decodedBodySize };
     }),
   );
+}
+
+/** The requests of a page from now on. @param {Page} page @returns {Promise<Request[]>} */
+async function traffic(page) {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('Network.enable');
+  /** @type {Map<string, Request>} */
+  const byId = new Map();
+  /** @type {Request[]} */
+  const requests = [];
+  devtools.on('Network.requestWillBeSent', ({ requestId, request: { url } }) => {
+    const request = { path: url.replace(/^\w+:\/\/[^/]*/, ''), bytes: 0 };
+    byId.set(requestId, request);
+    requests.push(request);
+  });
+  const add = (/** @type {string} */ id, /** @type {number} */ bytes) => {
+    const request = byId.get(id);
+    if (request) request.bytes += bytes;
+  };
+  devtools.on('Network.responseReceived', ({ requestId, response }) => add(requestId, response.encodedDataLength));
+  devtools.on('Network.dataReceived', ({ requestId, encodedDataLength }) => add(requestId, encodedDataLength));
+  return requests;
 }

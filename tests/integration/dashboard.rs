@@ -270,6 +270,10 @@ async fn a_page_that_begins_with_the_head_of_the_log_misses_nothing() {
         data["history"],
         client.read("/notifications?limit=200").await
     );
+    assert_eq!(
+        data["devices"],
+        client.read("/login/devices").await["devices"]
+    );
     let about = &data["hub"];
     let id = client.say("after").await;
     let epoch = about["epoch"].as_str().expect("text");

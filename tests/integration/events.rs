@@ -365,3 +365,37 @@ async fn the_sessions_come_whole_at_first_and_then_as_they_change() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_stream_repeats_no_list_that_its_reader_has_until_it_changes() {
+    let (_hub, client) = memory_hub();
+    client.register("s0", json!({})).await;
+    client.asks("s0").await;
+    let query = async || {
+        let tags = client.read("/dashboard").await["tags"].take();
+        let (sessions, needs) = (tags["sessions"].as_str(), tags["needs"].as_str());
+        let (sessions, needs) = (sessions.expect("a tag"), needs.expect("a tag"));
+        format!("?kinds=sessions,need&sessions_tag={sessions}&needs_tag={needs}")
+    };
+    let outdated = query().await;
+    let mut is_skipped = (false, false);
+    // A list that changes before the stream has compared it comes whole.
+    for n in 1..10 {
+        let mut events = client.events(&query().await).await;
+        events.any().await;
+        client.register(&format!("s{n}"), json!({})).await;
+        let sessions = events.next_of("sessions").await.data;
+        is_skipped.0 |= sessions["whole"] == false;
+        client.asks(&format!("s{n}")).await;
+        let needs = events.next_of("need").await.data;
+        is_skipped.1 |= needs["needs"].as_array().map(Vec::len) == Some(n + 1);
+        if is_skipped == (true, true) {
+            break;
+        }
+    }
+    assert_eq!(is_skipped, (true, true));
+    for list in ["sessions", "need"] {
+        let mut events = client.events(&outdated).await;
+        events.next_of(list).await;
+    }
+}

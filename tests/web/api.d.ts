@@ -676,7 +676,13 @@ export interface Schemas {
         needs: Schemas["Need"][];
         history: Schemas["HistoryPage"];
         preferences: Schemas["Preferences"];
+        devices: Schemas["Device"][];
+        tags: {
+            sessions: Schemas["ListTag"];
+            needs: Schemas["ListTag"];
+        };
     };
+    ListTag: string;
     SessionList: {
         sessions: Schemas["Session"][];
         ended: number;

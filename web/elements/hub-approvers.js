@@ -11,19 +11,21 @@ export class HubApprovers extends StoreElement {
   connectedCallback() {
     this.setAttribute('role', 'status');
     this.hidden = true;
-    // After the page is live, because nothing waits for this.
-    this.watch(['connection'], () => this.store.connection.state === 'live' && this.#refresh());
+    this.watch(['info'], () => this.#show());
     this.every(PERIOD, () => this.#refresh());
   }
 
   async #refresh() {
-    if (!this.store.info || document.hidden) return;
-    const answer = await this.store.api.get('/login/devices').catch(() => null);
-    if (answer) this.#show(describeApprovers(answer.devices, this.store.info?.agents_may_approve === true));
+    const { store } = this;
+    if (!store.info || document.hidden) return;
+    const answer = await store.api.get('/login/devices').catch(() => null);
+    if (answer) store.devices = answer.devices;
+    this.#show();
   }
 
-  /** @param {{text: string, details: string[]}|null} approvers */
-  #show(approvers) {
+  #show() {
+    const { devices, info } = this.store;
+    const approvers = describeApprovers(devices, info?.agents_may_approve === true);
     this.hidden = !approvers;
     this.title = approvers?.details.join('\n') ?? '';
     this.replaceChildren(...(approvers ? [h('span', { class: 'dot', 'aria-hidden': 'true' }), h('span', {}, approvers.text)] : []));

@@ -11,8 +11,8 @@ import { Problem } from '../hub/problem.js';
 
 /** @typedef {Schemas['MarkdownNode']} MarkdownNode */
 
-/** Texts with none of these characters, and of one line, are the same in Markdown. */
-const MARKUP = /[*_`#>|~[\]\\&<]|^\s*(?:[-+]|\d+[.)])\s|\n/;
+/** Texts with none of these characters, and of one line, are the same in Markdown; within a word, `_` is only a character. */
+const MARKUP = /[*`#>|~[\]\\&<]|\b_|_\b|^\s*(?:[-+]|\d+[.)])\s|\n/;
 /** The number of parsed texts to keep. */
 const KEPT = 200;
 

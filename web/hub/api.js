@@ -1,10 +1,12 @@
-/** Calls the hub's HTTP API with the session's token. Before each call, the hub must prove its identity. */
+/** Calls the hub's HTTP API with the session's token. Before each call, the hub must have proved its identity. */
 
 import { Problem } from './problem.js';
 import { importKey, prove } from './proof.js';
 
 /** The timeout of a call, in ms. */
 const TIMEOUT = 15_000;
+/** For how long an answer of the hub shows that the hub has this address, in ms. */
+const FRESH = 1000;
 
 /** The hub did not answer. */
 class Unreachable extends Problem {
@@ -20,6 +22,8 @@ export class Api {
   onSignedOut = (/** @type {Problem} */ _) => {};
   /** The pending request for a proof; simultaneous calls share it. @type {Promise<void>|null} */
   #proving = null;
+  /** When the hub last proved its identity or answered after that. */
+  #answeredAt = -Infinity;
   /** The token as a key. @type {Promise<import('./proof.js').SessionKey>|null} */
   #key = null;
 
@@ -95,18 +99,27 @@ export class Api {
     return this.token === null ? {} : { authorization: `Bearer ${this.token}` };
   }
 
-  /** Verifies that the hub has this address now. The browser may open a new connection, so each call is verified. */
+  /**
+   * Verifies that the hub has this address now. The browser may open a new connection, so each call is verified, but for those
+   * right after another answer.
+   */
   async prove() {
     const { token } = this;
-    if (token === null) return;
+    if (token === null || performance.now() - this.#answeredAt < FRESH) return;
     this.#key ??= importKey(token);
     this.#proving ??= this.#key.then((key) => prove(key, AbortSignal.timeout(TIMEOUT))).finally(() => (this.#proving = null));
     try {
       await this.reach(() => this.#proving);
+      this.#answeredAt = performance.now();
     } catch (error) {
       if (/** @type {Problem} */ (error).status === 401) this.onSignedOut(/** @type {Problem} */ (error));
       throw error;
     }
+  }
+
+  /** A connection was lost, so the hub may have ended: it proves its identity before the next call. */
+  doubt() {
+    this.#answeredAt = -Infinity;
   }
 
   /**
@@ -131,8 +144,11 @@ export class Api {
     await this.prove();
     init.signal?.throwIfAborted();
     try {
-      return await fetch(path, { ...init, credentials: 'omit', redirect: 'error' });
+      const response = await fetch(path, { ...init, credentials: 'omit', redirect: 'error' });
+      this.#answeredAt = performance.now();
+      return response;
     } catch (error) {
+      this.doubt();
       if (init.signal?.aborted && init.signal.reason?.name === 'AbortError') throw error;
       throw new Unreachable();
     }

@@ -18,7 +18,7 @@ export function trackFocus(api, signal) {
   const update = () => {
     release();
     if (signal.aborted || !document.hasFocus()) return;
-    const stream = new Stream(api, { events: () => {}, connection: () => {} }, 'kinds=preferences&focused=true');
+    const stream = new Stream(api, { events: () => {}, connection: () => {} }, () => 'kinds=preferences&focused=true');
     const held = new Promise((resolve) => {
       release = () => {
         stream.stop();

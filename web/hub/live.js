@@ -10,14 +10,18 @@ import { Stream } from './stream.js';
 import { Problem } from './problem.js';
 
 /** @import { ServerEvent } from '../core/sse.js' */
-/** @import { Notification, Schemas } from '../core/types.js' */
+/** @import { Connection, Notification, Schemas } from '../core/types.js' */
 /** @import { Store } from './store.js' */
+
+const KINDS = 'notification,sessions,delivery,seen,presence,preferences,need';
 
 export class Live {
   /** The place up to which the log was read, `EPOCH-SEQ`. */
   #cursor = '';
   /** Events that arrived while the page was loading. @type {ServerEvent[]|null} */
   #queue = [];
+  /** What names the lists of the last load, until an event changes them. @type {Partial<Record<'sessions_tag'|'needs_tag', string>>} */
+  #tags = {};
   /** @type {Stream|null} */
   #stream = null;
 
@@ -37,7 +41,7 @@ export class Live {
     signal.addEventListener('abort', () => this.#end());
     const unsubscribe = tabs.subscribe((message) => {
       if (message.kind === 'events') this.#receive(message.events);
-      if (message.kind === 'connection') store.setConnection(message.connection);
+      if (message.kind === 'connection') this.#noteConnection(message.connection);
       if (message.kind === 'hello' && store.isLeader) this.#sendState();
     });
     signal.addEventListener('abort', unsubscribe);
@@ -47,6 +51,12 @@ export class Live {
     await this.#loadUntilDone();
     tabs.lead(() => this.#lead(), signal);
     tabs.post({ kind: 'hello' });
+  }
+
+  /** The connection of the tab that reads the stream. @param {Connection} connection */
+  #noteConnection(connection) {
+    if (connection.state !== 'live') this.store.api.doubt();
+    this.store.setConnection(connection);
   }
 
   #end() {
@@ -72,7 +82,8 @@ export class Live {
   /** Loads all data; events that arrive in the meantime are applied afterwards, in order. */
   async #load() {
     this.#queue ??= [];
-    const { epoch, head } = await this.store.load();
+    const { epoch, head, tags } = await this.store.load();
+    this.#tags = { sessions_tag: tags.sessions, needs_tag: tags.needs };
     this.#cursor ||= `${epoch}-${head}`;
     const held = this.#queue ?? [];
     this.#queue = null;
@@ -91,7 +102,7 @@ export class Live {
         store.setConnection(connection);
         tabs.post({ kind: 'connection', connection: store.connection });
       },
-    });
+    }, () => `${new URLSearchParams({ kinds: KINDS, ...this.#tags })}`);
     this.#stream.run(() => this.#cursor);
   }
 
@@ -146,10 +157,12 @@ export class Live {
       store.feed.applyDelivery(body);
       store.changed('feed');
     } else if (event === 'sessions') {
+      delete this.#tags.sessions_tag;
       store.updateSessions(body);
     } else if (event === 'presence') {
       this.#applyPresence(body);
     } else if (event === 'need') {
+      delete this.#tags.needs_tag;
       store.setNeeds(body.needs);
     } else if (event === 'preferences') {
       store.preferences = body;

@@ -44,6 +44,8 @@ export class Store extends EventTarget {
   connection = { state: 'connecting', since: Date.now() };
   /** @type {HubInfo|null} */
   info = null;
+  /** The browsers that are signed in. @type {import('../core/types.js').Schemas['Device'][]} */
+  devices = [];
   /** Whether the first load is complete. */
   ready = false;
   /** Whether this tab reads the stream for all tabs. */
@@ -116,22 +118,23 @@ export class Store extends EventTarget {
     this.changed('connection');
   }
 
-  /** Loads all data again; returns the hub's identity and the head of its log before the data was read. */
+  /** Loads all data again; returns the head of the log before the data was read, and what names the lists in it. */
   async load() {
     /** @type {import('../core/types.js').Schemas['Dashboard']} */
-    const { hub, sessions, needs, history, preferences } = await this.api.get('/dashboard');
+    const { hub, sessions, needs, history, preferences, devices, tags } = await this.api.get('/dashboard');
     const offset = Date.parse(hub.now) - Date.now();
     this.#clockOffset = Math.abs(offset) > 1000 ? offset : 0;
     this.info = hub;
     this.feed.reset();
     this.feed.addPage({}, history);
     this.preferences = preferences;
+    this.devices = devices;
     this.setSessions(sessions);
     this.#wholes.clear();
     this.setNeeds(needs);
     this.ready = true;
     this.changed('info', 'sessions', 'feed', 'preferences');
-    return hub;
+    return { epoch: hub.epoch, head: hub.head, tags };
   }
 
   /** @param {{sessions: Session[], ended: number}} list */

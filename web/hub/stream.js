@@ -5,7 +5,6 @@ import { Problem } from './problem.js';
 
 /** @import { ServerEvent } from '../core/sse.js' */
 
-const KINDS = 'notification,sessions,delivery,seen,presence,preferences,need';
 /** The silence after which the connection counts as dead, in ms; the hub sends data at least every 15 s. */
 const MAX_SILENCE = 40_000;
 /** The longest pause before another attempt, in ms. */
@@ -26,9 +25,9 @@ export class Stream {
    * @param {object} on
    * @param {(events: ServerEvent[]) => void} on.events
    * @param {(connection: {state: 'connecting'|'live'|'retrying', retryAt?: number, reason?: string}) => void} on.connection
-   * @param {string} query
+   * @param {() => string} query called before each attempt
    */
-  constructor(api, on, query = `kinds=${KINDS}`) {
+  constructor(api, on, query) {
     this.api = api;
     this.on = on;
     this.query = query;
@@ -79,7 +78,7 @@ export class Stream {
     let since = Infinity;
     try {
       const headers = { ...(cursor && { 'last-event-id': cursor }), accept: 'text/event-stream' };
-      const response = await this.api.stream(`/events?${this.query}`, headers, connection.signal);
+      const response = await this.api.stream(`/events?${this.query()}`, headers, connection.signal);
       const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
       const text = new TextDecoder();
       const parser = new EventParser();
@@ -95,6 +94,7 @@ export class Stream {
         if (events.length > 0) this.on.events(events);
       }
     } finally {
+      this.api.doubt();
       clearTimeout(silence);
       stop.removeEventListener('abort', abort);
       if (Date.now() - since > STABLE_AFTER) this.#attempts = 0;

@@ -68,7 +68,7 @@ pub fn router(hub: Hub, login: LoginState, state_dir: &Path, describe: Describe)
         .route(
             "/dashboard",
             get(dashboard::dashboard)
-                .with_state(about.clone())
+                .with_state((about.clone(), login.clone()))
                 .layer(CompressionLayer::new()),
         )
         .route("/hub", get(about::about).with_state(about))

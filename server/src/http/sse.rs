@@ -14,7 +14,7 @@ use hub_protocol::{Cursor, Epoch, Need, Seq, Sessions};
 use tokio::sync::watch;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use crate::hub::follow::FollowedList;
+use crate::hub::follow::{self, FollowedList};
 use crate::hub::{Hub, StreamPermit};
 use crate::log::fanout::{StreamProgress, Subscription};
 use crate::log::journal::JournalError;
@@ -35,12 +35,19 @@ const CHUNK_EVENTS: usize = 256;
 /// A chunk takes no more events once it exceeds this size. This bounds the memory of a reader that does not read.
 const CHUNK_BYTES: usize = 64 << 10;
 
+/// The lists that a reader has already, by their tags.
+pub(crate) struct KnownLists {
+    pub(crate) sessions: Option<String>,
+    pub(crate) needs: Option<String>,
+}
+
 /// The endless response with the events of `selection`.
 pub(crate) fn response(
     hub: Hub,
     permit: StreamPermit,
     selection: Selection,
     start: &Start,
+    known: KnownLists,
 ) -> Response {
     let selection = Arc::new(selection);
     let subscription = subscribe(hub.log(), &selection);
@@ -51,9 +58,12 @@ pub(crate) fn response(
     let reader = EventReader {
         presence: wants_presence.then(|| hub.presence()),
         presence_due: wants_presence,
-        needs: wants_needs.then(|| hub.follow_needs()),
+        needs: wants_needs.then(|| NeedReader {
+            followed: hub.follow_needs(),
+            tag: known.needs,
+        }),
         needs_due: false,
-        sessions: wants_sessions.then(|| Box::new(SessionReader::new(&hub))),
+        sessions: wants_sessions.then(|| Box::new(SessionReader::new(&hub, known.sessions))),
         sessions_due: false,
         first: Some(start.frame(hub.log().epoch())),
         cursor: start.cursor(),
@@ -149,7 +159,7 @@ struct EventReader {
     subscription: Subscription,
     presence: Option<watch::Receiver<u64>>,
     presence_due: bool,
-    needs: Option<FollowedList<Vec<Need>>>,
+    needs: Option<NeedReader>,
     needs_due: bool,
     sessions: Option<Box<SessionReader>>,
     sessions_due: bool,
@@ -159,26 +169,48 @@ struct EventReader {
     _permit: StreamPermit,
 }
 
+/// The needs as a reader has them.
+struct NeedReader {
+    followed: FollowedList<Vec<Need>>,
+    /// The tag of the list that the reader had before the stream.
+    tag: Option<String>,
+}
+
+impl NeedReader {
+    /// The frame with the list, unless the reader has it.
+    fn changes(&mut self) -> Option<Bytes> {
+        let now = self.followed.list.borrow();
+        let tag = self.tag.take();
+        let has_it = tag.is_some_and(|it| it == follow::tag(&**now));
+        (!has_it).then(|| frame::needs(&now))
+    }
+}
+
 /// The sessions as a reader has them.
 struct SessionReader {
     followed: FollowedList<Sessions>,
+    /// The tag of the list that the reader had before the stream.
+    tag: Option<String>,
     /// The list that the reader got last.
     known: Option<Arc<Sessions>>,
 }
 
 impl SessionReader {
-    fn new(hub: &Hub) -> Self {
+    fn new(hub: &Hub, tag: Option<String>) -> Self {
         Self {
             followed: hub.follow_sessions(),
+            tag,
             known: None,
         }
     }
 
-    /// The frame with what differs from what the reader has.
-    fn changes(&mut self) -> Bytes {
+    /// The frame with what differs from what the reader has, if anything does.
+    fn changes(&mut self) -> Option<Bytes> {
         let now = Arc::clone(&self.followed.list.borrow());
         let before = self.known.replace(Arc::clone(&now));
-        frame::sessions(before.as_deref(), &now)
+        let tag = self.tag.take();
+        let has_it = tag.is_some_and(|it| it == follow::tag(&*now));
+        (!has_it).then(|| frame::sessions(before.as_deref(), &now))
     }
 }
 
@@ -193,14 +225,14 @@ impl EventReader {
                 return Some(frame::presence(&self.hub));
             }
             if std::mem::take(&mut self.needs_due)
-                && let Some(needs) = &self.needs
+                && let Some(changes) = self.needs.as_mut().and_then(NeedReader::changes)
             {
-                return Some(frame::needs(&needs.list.borrow()));
+                return Some(changes);
             }
             if std::mem::take(&mut self.sessions_due)
-                && let Some(sessions) = &mut self.sessions
+                && let Some(changes) = self.sessions.as_mut().and_then(|it| it.changes())
             {
-                return Some(sessions.changes());
+                return Some(changes);
             }
             let (events, shared) = match self.read().await {
                 Ok(events) => events,
@@ -253,7 +285,7 @@ impl EventReader {
         };
         let needs = async {
             match &mut self.needs {
-                Some(needs) => needs.list.changed().await,
+                Some(needs) => needs.followed.list.changed().await,
                 None => std::future::pending().await,
             }
         };

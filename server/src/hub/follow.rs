@@ -1,8 +1,10 @@
 //! Lists that one task computes for all streams that show them, at each change and as long as there is a reader.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use serde::Serialize;
 use tokio::sync::watch;
 
 use super::Hub;
@@ -33,6 +35,13 @@ pub struct FollowedList<T> {
     pub list: Receiver<T>,
     #[allow(dead_code)] // held until the reader ends
     shared: Arc<Receiver<T>>,
+}
+
+/// Names the content of a list: equal lists have equal tags.
+pub fn tag(list: &impl Serialize) -> String {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&serde_json::to_vec(list).unwrap_or_default());
+    format!("{:016x}", hasher.finish())
 }
 
 /// Follows a list.

@@ -2,19 +2,21 @@
 
 use std::collections::HashSet;
 
-use axum::Json;
 use axum::extract::State;
-use hub_protocol::{About, HistoryPage, Need, Preferences, Seq, Sessions};
+use axum::{Extension, Json};
+use hub_protocol::{About, Device, HistoryPage, Need, Preferences, Seq, Sessions};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::to_raw_value;
 
 use super::about::AboutState;
 use super::sessions::{self, SessionListParams};
-use super::{history, needs, preferences};
+use super::{history, login, needs, preferences};
 use crate::core::asked::is_of_hook;
 use crate::http::error::ApiError;
+use crate::http::login::{DashboardSession, LoginState};
 use crate::http::request::params::Params;
+use crate::hub::follow;
 
 /// The most bytes of words that a row shows.
 const MAX_ROW: usize = 300;
@@ -26,11 +28,22 @@ pub(super) struct Dashboard {
     needs: Vec<Need>,
     history: HistoryPage,
     preferences: Preferences,
+    devices: Vec<Device>,
+    tags: Tags,
+}
+
+/// What names the content of the lists that `GET /events` streams: a stream that is told them sends the lists only once
+/// they have changed.
+#[derive(Debug, Serialize)]
+struct Tags {
+    sessions: String,
+    needs: String,
 }
 
 /// Reads the log's head first, so a client that applies the events from `EPOCH-HEAD` on misses nothing.
 pub(super) async fn dashboard(
-    State(state): State<AboutState>,
+    State((state, login)): State<(AboutState, LoginState)>,
+    session: Option<Extension<DashboardSession>>,
 ) -> Result<Json<Dashboard>, ApiError> {
     let about = state.about();
     let hub = || State(state.hub.clone());
@@ -40,8 +53,14 @@ pub(super) async fn dashboard(
     let shown = sessions.sessions.iter().filter_map(|it| it.last);
     let mut history = history::newest(&state.hub).await?;
     leave_words_out(&mut history, &shown.collect());
+    let tags = Tags {
+        sessions: follow::tag(&sessions),
+        needs: follow::tag(&needs),
+    };
     Ok(Json(Dashboard {
         hub: about,
+        devices: login::signed_in(&login, session.as_deref()),
+        tags,
         sessions,
         needs,
         history,

@@ -9,7 +9,7 @@ use crate::http::error::{ApiError, Code};
 use crate::http::request::caller::Caller;
 use crate::http::request::params::{FilterParams, Params};
 use crate::http::request::query;
-use crate::http::sse::{self, EventKind, Selection, Start};
+use crate::http::sse::{self, EventKind, KnownLists, Selection, Start};
 use crate::hub::Hub;
 
 #[derive(Debug, Deserialize)]
@@ -20,6 +20,9 @@ pub(super) struct EventParams {
     kinds: Option<Vec<EventKind>>,
     #[serde(default)]
     focused: bool,
+    /// The lists that the reader has, by their tags.
+    sessions_tag: Option<String>,
+    needs_tag: Option<String>,
     #[serde(flatten)]
     filter: FilterParams,
 }
@@ -41,5 +44,9 @@ pub(super) async fn events(
     let since = since.map_err(|error| ApiError::new(Code::MalformedCursor, error))?;
     let start = Start::find(hub.log(), headers.get("last-event-id"), since);
     let selection = Selection::new(params.kinds, params.filter.into());
-    Ok(sse::response(hub, permit, selection, &start))
+    let known = KnownLists {
+        sessions: params.sessions_tag,
+        needs: params.needs_tag,
+    };
+    Ok(sse::response(hub, permit, selection, &start, known))
 }

@@ -6,7 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::header::{HOST, USER_AGENT};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::{Extension, Json};
-use hub_protocol::{Devices, SignInCode, Timestamp};
+use hub_protocol::{Device, Devices, SignInCode, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::core::time::Now;
@@ -134,11 +134,17 @@ pub(super) async fn devices(
     State(login): State<LoginState>,
     session: Option<Extension<DashboardSession>>,
 ) -> Json<Devices> {
+    let devices = signed_in(&login, session.as_deref());
+    Json(Devices { devices })
+}
+
+/// The browsers that are signed in, with the asking one marked.
+pub(super) fn signed_in(login: &LoginState, session: Option<&DashboardSession>) -> Vec<Device> {
     let mut devices = login.devices.list(Now::read());
     for device in &mut devices {
-        device.own = session.as_ref().is_some_and(|it| it.id() == device.id);
+        device.own = session.is_some_and(|it| it.id() == device.id);
     }
-    Json(Devices { devices })
+    devices
 }
 
 /// `DELETE /login/devices/{id}`: signs a browser out at once; `all` signs all of them out.
