@@ -135,6 +135,9 @@ pub struct Sessions<T = Session> {
     /// The number of sessions that have ended and are not listed.
     #[serde(default)]
     pub ended: usize,
+    /// The products whose hooks have reported one of the sessions that the hub knows.
+    #[serde(default)]
+    pub reporting: Vec<String>,
 }
 
 /// Whether a notification can wake a session.

@@ -357,6 +357,9 @@ async fn the_sessions_come_whole_at_first_and_then_as_they_change() {
     let tool = json!({ "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": { "command": "make" } });
     let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });
     client.hook("", "w2", prompt).await;
+    assert_eq!(ended["reporting"], json!([]));
+    let reporting = events.next_of("sessions").await.data["reporting"].take();
+    assert_eq!(reporting, json!(["Claude Code"]));
     client.hook("", "w2", tool).await;
     loop {
         let list = events.next_of("sessions").await.data["sessions"].take();

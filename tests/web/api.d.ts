@@ -266,6 +266,7 @@ export interface Schemas {
             id: Schemas["Name"];
         }[];
         ended: number;
+        reporting: Schemas["Reporting"];
     };
     NeedList: {
         needs: Schemas["Need"][];
@@ -686,7 +687,9 @@ export interface Schemas {
     SessionList: {
         sessions: Schemas["Session"][];
         ended: number;
+        reporting: Schemas["Reporting"];
     };
+    Reporting: string[];
     QuestionList: {
         questions: Schemas["Question"][];
         next?: Schemas["Seq"];

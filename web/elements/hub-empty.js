@@ -1,24 +1,64 @@
-/** The page of a hub without notifications: the first steps, with this hub's own paths. */
+/**
+ * The first steps with a new hub. Each is ticked off when the hub sees it; the list is over for good when all are, or when the
+ * person closes it.
+ */
 
-import { h } from './dom.js';
+import { onAddress, openView } from './address.js';
 import { copyable } from './copyable.js';
+import { h } from './dom.js';
+import { closeButton, setText } from './parts.js';
 import { StoreElement } from './store-element.js';
 import { cronLine, firstCommand } from '../core/commands.js';
+import { firstSteps, TESTER } from '../core/first-steps.js';
+import { queueNow } from '../hub/queue.js';
+
+/** Under this name the browser remembers the hub whose first steps it shows, and whether they are over. */
+const STORED = 'hub.first-steps';
 
 export class HubEmpty extends StoreElement {
+  /** The line of each step. @type {Map<string, HTMLElement>} */
+  #lines = new Map();
+
   connectedCallback() {
     this.hidden = true;
+    onAddress(() => this.#render(), this.removed);
     this.watch(['feed', 'sessions', 'needs', 'info'], () => this.#render());
   }
 
   #render() {
     const { store } = this;
-    this.hidden = !store.ready || store.feed.size > 0 || store.sessions.size > 0 || store.needs.length > 0;
-    if (this.hidden) {
-      this.replaceChildren();
-    } else if (!this.firstChild) {
-      this.append(this.#introduction());
-    }
+    if (!store.ready) return;
+    const isEmpty = store.feed.size === 0 && store.sessions.size === 0 && store.needs.length === 0;
+    if (isEmpty && this.#stored === null) this.#store('open');
+    const steps = firstSteps(store);
+    if (this.#stored === 'open' && steps.every(({ isDone }) => isDone)) this.#store('over');
+    // What needs the person comes first.
+    const isFree = openView() === 'queue' && queueNow(store).open.length === 0;
+    this.hidden = this.#stored !== 'open' || !(isEmpty || isFree);
+    this.toggleAttribute('data-alone', isEmpty);
+    if (this.hidden) return;
+    if (!this.firstChild) this.append(this.#introduction());
+    for (const step of steps) this.#show(step);
+  }
+
+  /** What the browser remembers of this hub. */
+  get #stored() {
+    const [epoch, state] = (localStorage.getItem(STORED) ?? '').split(' ');
+    return epoch === this.store.info?.epoch ? state : null;
+  }
+
+  /** @param {'open'|'over'} state */
+  #store(state) {
+    localStorage.setItem(STORED, `${this.store.info?.epoch} ${state}`);
+  }
+
+  /** @param {import('../core/first-steps.js').Step} step */
+  #show({ name, isDone, text }) {
+    const line = this.#lines.get(name);
+    if (!line) return;
+    line.toggleAttribute('data-done', isDone);
+    setText(/** @type {Element} */ (line.querySelector('.tick')), isDone ? '✓' : '');
+    setText(/** @type {Element} */ (line.querySelector('.outcome')), text);
   }
 
   #introduction() {
@@ -26,21 +66,45 @@ export class HubEmpty extends StoreElement {
     return h(
       'section',
       { class: 'introduction', 'aria-labelledby': 'introduction-title' },
-      h('h2', { id: 'introduction-title' }, 'No agents and no notifications yet'),
-      h('p', { class: 'summary' }, 'Agents appear here by themselves once their hooks are installed, and any program can publish notifications. Four ways to begin:'),
+      h('header', {}, h('h2', { id: 'introduction-title' }, 'First steps'), closeButton(() => this.#close())),
+      h('p', { class: 'summary' }, 'The hub brings together what the coding agents on this machine ask and report, and takes your answers to them.'),
       h(
         'ol',
         {},
-        step('Get notified by your agents', 'Their hooks report questions, waits, failures and completed work. Install them once, then start an agent as usual.', 'hubctl hooks install claude', 'Copy the hooks command', ' Also ', h('code', {}, 'codex'), ', ', h('code', {}, 'gemini'), ', ', h('code', {}, 'opencode'), ' and others.'),
-        h('li', {}, h('h3', {}, 'See how a question works'), h('p', {}, 'It waits in the queue like one of an agent, until you answer it.'), h('button', { onclick: () => this.#ask() }, 'Send me a test question')),
-        step('Publish a notification', 'Paste this into a terminal. It appears on this page.', firstCommand(hub), 'Copy the curl command'),
-        step('Get notified about a job', 'Add this line with ', cronLine(hub), 'Copy the cron line', h('code', {}, 'crontab -e'), '. Replace ', h('code', {}, 'backup'), ' with your own command.'),
+        this.#line('hub', 'The hub runs'),
+        this.#line('hooks', 'The hooks of your agents report to it', h('p', {}, 'Install them once. Also ', h('code', {}, 'codex'), ', ', h('code', {}, 'gemini'), ', ', h('code', {}, 'opencode'), ' and others.'), copyable('hubctl hooks install claude', 'Copy the hooks command')),
+        this.#line('session', 'A first session is seen', h('p', {}, 'Start an agent as usual. One that runs already reads its hooks when it starts again.')),
+        this.#line('question', 'You have answered a question', h('button', { onclick: () => this.#ask() }, 'Send me a test question')),
+      ),
+      h(
+        'details',
+        {},
+        h('summary', {}, 'Other programs can report too'),
+        command('Publish a notification', 'Paste this into a terminal. It appears on this page.', firstCommand(hub), 'Copy the curl command'),
+        command('Get notified about a job', 'Add this line with ', cronLine(hub), 'Copy the cron line', h('code', {}, 'crontab -e'), '. Replace ', h('code', {}, 'backup'), ' with your own command.'),
       ),
     );
   }
 
+  /**
+   * @param {string} name
+   * @param {string} title
+   * @param {...HTMLElement} how to do it
+   */
+  #line(name, title, ...how) {
+    const heading = h('h3', {}, title, h('span', { class: 'outcome', role: 'status' }));
+    const line = h('li', { 'data-step': name }, h('span', { class: 'tick' }), heading, h('div', { class: 'how' }, ...how));
+    this.#lines.set(name, line);
+    return line;
+  }
+
+  #close() {
+    this.#store('over');
+    this.#render();
+  }
+
   #ask() {
-    const question = { from: 'test', to: 'person', type: 'question', msg: 'This is a test. Which answer shall reach the agent?', options: ['This one', 'That one'] };
+    const question = { from: TESTER, to: 'person', type: 'question', msg: 'This is a test. Which answer shall reach the agent?', options: ['This one', 'That one'] };
     return this.store.attempt(() => this.store.api.post('/notify', question));
   }
 }
@@ -48,12 +112,12 @@ export class HubEmpty extends StoreElement {
 /**
  * @param {string} name
  * @param {string} text
- * @param {string} command
+ * @param {string} line
  * @param {string} label
  * @param {...(string|Node)} more
  */
-function step(name, text, command, label, ...more) {
-  return h('li', {}, h('h3', {}, name), h('p', {}, text, ...more), copyable(command, label));
+function command(name, text, line, label, ...more) {
+  return h('div', {}, h('h3', {}, name), h('p', {}, text, ...more), copyable(line, label));
 }
 
 customElements.define('hub-empty', HubEmpty);

@@ -29,6 +29,8 @@ export class Store extends EventTarget {
   endedSessions = new Map();
   /** The number of ended sessions that the hub knows. */
   endedCount = 0;
+  /** The products whose hooks have reported sessions. @type {string[]} */
+  reporting = [];
   /** What the person has to do, and the answers that are on their way. @type {Need[]} */
   needs = [];
   feed = new Feed();
@@ -137,9 +139,9 @@ export class Store extends EventTarget {
     return { epoch: hub.epoch, head: hub.head, tags };
   }
 
-  /** @param {{sessions: Session[], ended: number}} list */
-  setSessions({ sessions, ended }) {
-    this.updateSessions({ whole: true, sessions, gone: [], ended });
+  /** @param {import('../core/types.js').Schemas['SessionList']} list */
+  setSessions(list) {
+    this.updateSessions({ whole: true, gone: [], ...list });
   }
 
   /** @param {Need[]} needs the whole list */
@@ -179,11 +181,12 @@ export class Store extends EventTarget {
   }
 
   /** Applies the changes of the list of sessions. @param {import('../core/types.js').Schemas['SessionsEvent']} changes */
-  updateSessions({ whole, sessions, gone, ended }) {
+  updateSessions({ whole, sessions, gone, ended, reporting }) {
     if (whole) this.sessions.clear();
     for (const session of sessions) this.sessions.set(`${session.project}/${session.id}`, session);
     for (const { project, id } of gone) this.sessions.delete(`${project}/${id}`);
     this.endedCount = ended;
+    this.reporting = reporting;
     this.changed('sessions');
   }
 

@@ -1,9 +1,11 @@
 //! The sessions as the API shows them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use hub_protocol::{
-    Listener, Phase, ProjectName, Session, SessionInfo, SessionState, Sessions, Timestamp, Wake,
+    Agent, Listener, Phase, ProjectName, Session, SessionInfo, SessionState, Sessions, Timestamp,
+    Wake,
 };
 
 use super::Hub;
@@ -35,23 +37,41 @@ async fn read(
 ) -> Result<(Sessions, PhaseTexts), Rejected> {
     let known = hub.read(|state, _| state.sessions(project.as_ref()).count())?;
     let found = hub.list(move |state, waiters| {
+        let reporting = reporting(state);
         let found = state.sessions(project.as_ref());
         let found = found.map(|(project, key, session)| {
             let place = (project.clone(), key.clone());
             (phase::find(state, waiters, &place, session), place, session)
         });
-        found
+        let shown = found
             .filter(|(phase, ..)| all || !phase.is_gone())
-            .map(|(phase, place, session)| (shown(state, waiters, &place, session), phase))
-            .collect::<Vec<_>>()
+            .map(|(phase, place, session)| (shown(state, waiters, &place, session), phase));
+        (shown.unzip(), reporting)
     });
-    let (mut sessions, phases): (Vec<_>, Vec<_>) = found.await?.into_iter().unzip();
+    let ((mut sessions, phases), reporting): ((Vec<_>, Vec<_>), _) = found.await?;
     let (phases, texts) = texts.complete(hub, phases).await?;
     for (session, phase) in sessions.iter_mut().zip(phases) {
         session.phase = phase;
     }
     let ended = known.saturating_sub(sessions.len());
-    Ok((Sessions { sessions, ended }, texts))
+    let sessions = Sessions {
+        sessions,
+        ended,
+        reporting,
+    };
+    Ok((sessions, texts))
+}
+
+/// The products whose hooks have reported a session.
+fn reporting(state: &Fold) -> Vec<String> {
+    let registered = state
+        .sessions(None)
+        .filter_map(|(_, _, it)| it.registered.as_ref());
+    let agents = registered.filter(|it| it.hooks);
+    let agents: BTreeSet<&str> = agents.filter_map(|it| it.info.agent.as_deref()).collect();
+    let known = |it: &&Agent| agents.contains(it.as_str());
+    let products = Agent::ALL.iter().filter(known).map(|it| it.product());
+    products.map(str::to_owned).collect()
 }
 
 /// The list for streams, with the texts that it was read from.

@@ -142,7 +142,7 @@ pub(super) fn sessions(before: Option<&Sessions>, now: &Sessions) -> Bytes {
     let gone: Vec<_> = gone
         .map(|it| json!({ "project": it.project, "id": it.id }))
         .collect();
-    let data = json!({ "whole": is_whole, "sessions": changed, "gone": gone, "ended": now.ended });
+    let data = json!({ "whole": is_whole, "sessions": changed, "gone": gone, "ended": now.ended, "reporting": now.reporting });
     format!("event: sessions\ndata: {data}\n\n").into()
 }
 
