@@ -261,15 +261,17 @@ async fn neither_a_code_nor_a_session_is_logged() {
 async fn a_page_that_begins_with_the_head_of_the_log_misses_nothing() {
     let (_hub, client) = disk_hub();
     client.say("before").await;
-    client.asks("s1").await;
+    let asked = client.asks("s1").await;
     let data = client.read("/dashboard").await;
-    for part in ["sessions", "questions", "preferences"] {
+    for part in ["sessions", "preferences"] {
         assert_eq!(data[part], client.read(&format!("/{part}")).await);
     }
     assert_eq!(
         data["history"],
         client.read("/notifications?limit=200").await
     );
+    let whole = client.read(&format!("/needs/{asked}")).await;
+    assert_eq!(data["wholes"], json!([whole]));
     assert_eq!(
         data["devices"],
         client.read("/login/devices").await["devices"]

@@ -675,6 +675,7 @@ export interface Schemas {
         hub: Schemas["HubInfo"];
         sessions: Schemas["SessionList"];
         needs: Schemas["Need"][];
+        wholes: Schemas["Need"][];
         history: Schemas["HistoryPage"];
         preferences: Schemas["Preferences"];
         devices: Schemas["Device"][];

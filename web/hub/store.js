@@ -123,7 +123,7 @@ export class Store extends EventTarget {
   /** Loads all data again; returns the head of the log before the data was read, and what names the lists in it. */
   async load() {
     /** @type {import('../core/types.js').Schemas['Dashboard']} */
-    const { hub, sessions, needs, history, preferences, devices, tags } = await this.api.get('/dashboard');
+    const { hub, sessions, needs, wholes, history, preferences, devices, tags } = await this.api.get('/dashboard');
     const offset = Date.parse(hub.now) - Date.now();
     this.#clockOffset = Math.abs(offset) > 1000 ? offset : 0;
     this.info = hub;
@@ -132,8 +132,8 @@ export class Store extends EventTarget {
     this.preferences = preferences;
     this.devices = devices;
     this.setSessions(sessions);
-    this.#wholes.clear();
     this.setNeeds(needs);
+    this.#wholes = new Map(wholes.map((whole) => [whole.id, whole]));
     this.ready = true;
     this.changed('info', 'sessions', 'feed', 'preferences');
     return { epoch: hub.epoch, head: hub.head, tags };

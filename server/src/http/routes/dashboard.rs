@@ -15,9 +15,11 @@ use super::{history, login, needs, preferences};
 use crate::core::asked::is_of_hook;
 use crate::http::error::ApiError;
 use crate::http::login::{DashboardSession, LoginState};
-use crate::http::request::params::Params;
-use crate::hub::follow;
+use crate::http::request::params::{Params, PathParam};
+use crate::hub::{Hub, follow};
 
+/// The needs that a page shows or loads ahead at first.
+const FIRST_NEEDS: usize = 3;
 /// The most bytes of words that a row shows.
 const MAX_ROW: usize = 300;
 
@@ -26,6 +28,8 @@ pub(super) struct Dashboard {
     hub: About,
     sessions: Sessions,
     needs: Vec<Need>,
+    /// The first needs with all that they say.
+    wholes: Vec<Need>,
     history: HistoryPage,
     preferences: Preferences,
     devices: Vec<Device>,
@@ -62,10 +66,21 @@ pub(super) async fn dashboard(
         devices: login::signed_in(&login, session.as_deref()),
         tags,
         sessions,
+        wholes: wholes(&state.hub, &needs).await,
         needs,
         history,
         preferences: preferences::get(hub()).await?.0,
     }))
+}
+
+/// The first needs that count, each with all that it says, unless it has ended meanwhile.
+async fn wholes(hub: &Hub, needs: &[Need]) -> Vec<Need> {
+    let mut wholes = Vec::new();
+    for need in needs.iter().filter(|it| it.counts).take(FIRST_NEEDS) {
+        let whole = needs::get(State(hub.clone()), PathParam(need.id.clone())).await;
+        wholes.extend(whole.ok().map(|it| it.0));
+    }
+    wholes
 }
 
 /// Leaves the whole words of agents out of the notifications that the first view shows only as a row: they would be most of it.
