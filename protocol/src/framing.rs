@@ -133,7 +133,12 @@ pub fn telling(notification: &str) -> Cow<'_, str> {
             .get("via")
             .is_some_and(|it| it == "hook" || it == "hub")
     {
-        data.retain(|name, _| !matches!(name.as_str(), "via" | "event" | "rides_along" | "said"));
+        data.retain(|name, _| {
+            !matches!(
+                name.as_str(),
+                "via" | "event" | "turn" | "rides_along" | "said"
+            )
+        });
         if data.is_empty() {
             fields.shift_remove("data");
         }
@@ -239,7 +244,7 @@ mod tests {
     fn fields_that_tell_nothing_are_left_out() {
         let said = json!({"id": 42_000, "ts": "2026-11-26T12:00:00.123Z", "from": "0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0",
             "from_name": "worker-12", "type": "complete", "msg": "done", "project": "/home/me/src/hub", "priority": "normal",
-            "data": {"via": "hook", "event": "Stop", "rides_along": "x", "said": "all of it"}, "session": "unknown", "parent": "lead",
+            "data": {"via": "hook", "event": "Stop", "turn": {"step": "stopped"}, "rides_along": "x", "said": "all of it"}, "session": "unknown", "parent": "lead",
             "expires_at": "2026-12-03T12:00:00.123Z"});
         let text = Framed::new(&[&said.to_string()], 0).text;
         let line = text.lines().nth(1).unwrap();

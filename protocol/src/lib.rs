@@ -7,6 +7,7 @@
 
 mod agent;
 mod control;
+mod conversation;
 mod count;
 mod cursor;
 mod evidence;
@@ -43,6 +44,7 @@ pub use control::{
     Answer, AnswerPost, Choice, Chosen, Control, Decision, Edit, Field, FieldChoice, FieldKind,
     FileChange, Offer, RequestPart, ToolRequest,
 };
+pub use conversation::{Conversation, ConversationEntry, EntryKind, GivenAnswer};
 pub use count::Counted;
 pub use cursor::{Cursor, Epoch, ParseCursorError, Seq};
 pub use evidence::Evidence;

@@ -47,6 +47,7 @@ pub struct ConfigArgs {
 }
 
 /// All settings.
+#[allow(clippy::struct_excessive_bools)] // each a switch of its own
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -72,6 +73,8 @@ pub struct Config {
     pub agents_may_approve: bool,
     /// Whether two sessions that edit the same file are alerted.
     pub same_file_alerts: bool,
+    /// Whether the log keeps prompts and agents' last messages.
+    pub keep_words: bool,
     /// Retention of the log.
     pub retention: RetentionSettings,
     /// When a snapshot is saved.

@@ -19,4 +19,5 @@ pub mod secret;
 pub mod sync;
 pub mod time;
 pub mod tool_request;
+pub mod turn_mark;
 pub mod wake_files;

@@ -51,6 +51,7 @@ mod wake_class; // how a wake counts against the wake limits
 
 // What these use:
 mod deadlines;
+mod hook_data;
 mod nearest;
 mod ranges;
 mod texts;

@@ -257,6 +257,7 @@ impl HookRequest {
             once,
             derived_at: None,
             acted: None,
+            wordless: !self.hub.rules().keep_words,
         }))
     }
 

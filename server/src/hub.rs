@@ -34,6 +34,7 @@ use crate::waiters::{
 };
 
 pub mod clock;
+pub mod conversation;
 pub mod draft;
 pub mod dry_run;
 pub mod follow;
@@ -97,6 +98,7 @@ pub trait ActiveHub: Send + Sync {
 }
 
 /// Rules for agents, as set in the configuration.
+#[allow(clippy::struct_excessive_bools)] // each a switch of its own
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rules {
     /// Whether the hub holds a permission request of an agent until it is answered.
@@ -105,6 +107,8 @@ pub struct Rules {
     pub agents_may_approve: bool,
     /// Whether two sessions that edit the same file are alerted.
     pub same_file_alerts: bool,
+    /// Whether the log keeps prompts and agents' last messages.
+    pub keep_words: bool,
     /// How long no key may have been pressed in a tmux pane into which the hub pastes.
     pub pane_quiet: Duration,
 }

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, RwLock};
 
-use hub_protocol::{Epoch, ProjectName, Seq};
+use hub_protocol::{Epoch, InboxName, ProjectName, Seq};
 use tokio::sync::watch;
 
 use crate::core::record::Record;
@@ -19,10 +19,10 @@ pub mod archive;
 mod event;
 pub mod fanout;
 mod hidden;
+mod index;
 pub mod journal;
 mod ring;
 pub mod timeline;
-mod trace_index;
 pub mod view;
 
 pub use event::Event;
@@ -37,7 +37,7 @@ pub struct Log {
     head: watch::Sender<Seq>,
     fanout: Fanout,
     hidden: hidden::HiddenProjects,
-    traces: RwLock<trace_index::TraceIndex>,
+    index: RwLock<index::LogIndex>,
 }
 
 impl Log {
@@ -50,7 +50,7 @@ impl Log {
             head,
             fanout: Fanout::default(),
             hidden: hidden::HiddenProjects::default(),
-            traces: RwLock::default(),
+            index: RwLock::default(),
         }
     }
 
@@ -139,15 +139,27 @@ impl Log {
     /// Returns the position at or after `after` behind which the next record that one of the notifications `ids` has in
     /// its trace may be. Everything between the two concerns none of them.
     pub fn before_next_step(&self, after: Seq, ids: &[Seq]) -> Seq {
-        sync::read(&self.traces).pass(after, ids)
+        sync::read(&self.index).pass(after, ids)
     }
 
-    /// Continues the index of traces, by about `max_bytes` of payload. Only one thread may call it.
-    pub(crate) fn index_traces(&self, max_bytes: usize) -> Result<(), JournalError> {
-        sync::write(&self.traces).drop_below(self.earliest());
+    /// Returns the newest range of records below `before` that may be in the conversations of one of `inboxes`: its first
+    /// number and its end. Everything between the two places is in none of them. `None` at the beginning of the log.
+    pub fn said_before(
+        &self,
+        before: Seq,
+        inboxes: &[(&ProjectName, &InboxName)],
+    ) -> Option<(Seq, Seq)> {
+        let (first, end) = sync::read(&self.index).said_before(before, inboxes)?;
+        let first = first.max(self.earliest());
+        (first < end).then_some((first, end))
+    }
+
+    /// Continues the index, by about `max_bytes` of payload. Only one thread may call it.
+    pub(crate) fn extend_index(&self, max_bytes: usize) -> Result<(), JournalError> {
+        sync::write(&self.index).drop_below(self.earliest());
         let mut read = 0;
         while read < max_bytes {
-            let until = sync::read(&self.traces).until();
+            let until = sync::read(&self.index).until();
             let events = self.read(until.max(self.earliest() - 1), CHUNK_BYTES)?;
             if events.is_empty() {
                 break;
@@ -155,7 +167,7 @@ impl Log {
             read += { events.iter() }
                 .map(|it| it.entry().payload.len())
                 .sum::<usize>();
-            sync::write(&self.traces).add(&events);
+            sync::write(&self.index).add(&events);
         }
         Ok(())
     }

@@ -227,6 +227,7 @@ fn start_hub(
             approvals: config.approvals,
             agents_may_approve: config.agents_may_approve,
             same_file_alerts: config.same_file_alerts,
+            keep_words: config.keep_words,
             pane_quiet: config.wake.pane_quiet(),
         },
         rule_set: Arc::new(config.on.clone()),

@@ -78,13 +78,18 @@ fn turn() -> impl Strategy<Value = Turn> {
     let tasks = prop::collection::vec(Just("b1".to_owned()), 0..2);
     prop_oneof![
         (by, prop::option::of(any::<Seq>())).prop_map(|(by, first)| Turn::Began { by, first }),
-        (tasks, any::<bool>(), any::<Option<bool>>()).prop_map(|(tasks, silent, acted)| {
-            Turn::Stopped {
+        (
+            tasks,
+            any::<bool>(),
+            any::<Option<bool>>(),
+            any::<Option<String>>()
+        )
+            .prop_map(|(tasks, silent, acted, said)| Turn::Stopped {
                 tasks,
                 silent,
                 acted,
-            }
-        }),
+                said,
+            }),
         Just("rate_limit".to_owned()).prop_map(|reason| Turn::Failed {
             reason,
             until: None

@@ -29,5 +29,6 @@ fn hook(id: &InboxName, happened: AgentEvent) -> Hook {
         once: None,
         derived_at: None,
         acted: None,
+        wordless: false,
     }
 }

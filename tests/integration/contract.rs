@@ -112,7 +112,12 @@ async fn know_sessions(client: &Client) {
     let mut events = client.events("?kinds=session,listener").await;
     client.register("0b1c", info).await;
     events.next_of("session").await;
-    succeed(client, &["GET /sessions", "GET /sessions/login"]).await;
+    let get = [
+        "GET /sessions",
+        "GET /sessions/login",
+        "GET /sessions/login/conversation",
+    ];
+    succeed(client, &get).await;
     let listener = "/sessions/login/listeners/boss";
     client.put(listener).await.expect(201);
     events.next_of("listener").await;

@@ -9,6 +9,7 @@ mod budget;
 mod claims;
 mod claude_sessions;
 mod contract;
+mod conversation;
 mod dashboard;
 mod delivery;
 mod events;

@@ -64,6 +64,28 @@ export interface Schemas {
         seen: boolean;
         delivery?: Schemas["AnswerDelivery"];
     };
+    Conversation: {
+        entries: Schemas["ConversationEntry"][];
+        keeps_words: boolean;
+        next?: Schemas["Place"];
+        partial?: boolean;
+    };
+    ConversationEntry: {
+        seq: Schemas["Seq"];
+        ts: Schemas["Timestamp"];
+        kind: "prompt" | "wake" | "stop" | "question" | "permission" | "plan" | "form" | "error" | "limit" | "message" | "note";
+        by: string;
+        title: string;
+        text?: string;
+        answer?: Schemas["GivenAnswer"];
+    };
+    GivenAnswer: {
+        state: Schemas["QuestionState"];
+        title: string;
+        by?: string;
+        decision?: "allow" | "allow_always" | "accept_edits" | "deny";
+        text?: string;
+    };
     HistoryPage: {
         notifications: Schemas["HistoryEntry"][];
         next?: Schemas["Place"];

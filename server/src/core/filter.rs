@@ -42,12 +42,6 @@ impl Filter {
 
     /// Whether the filter matches the notification `seq` with this route.
     pub fn matches(&self, seq: Seq, route: &Route) -> bool {
-        let about = || {
-            route
-                .session
-                .as_ref()
-                .map_or(&route.from, |(session, _)| session)
-        };
         self.matches_item(seq, &route.from, route.kind, route.priority)
             && self
                 .project
@@ -56,7 +50,7 @@ impl Filter {
             && self
                 .session
                 .as_ref()
-                .is_none_or(|session| session == about())
+                .is_none_or(|session| session == route.about())
             && self.takes_inbox(route)
     }
 

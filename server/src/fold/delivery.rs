@@ -128,6 +128,16 @@ impl State {
         })
     }
 
+    /// Returns the notifications that a session was shown without proof yet, ascending.
+    pub(super) fn unproven(&self, project: &ProjectName, session: &InboxName) -> Vec<Seq> {
+        let inboxes = self.inboxes_of(project, session);
+        let ids: BTreeSet<Seq> = self
+            .emitted(project, &inboxes)
+            .map(|(_, id, _)| id)
+            .collect();
+        ids.into_iter().collect()
+    }
+
     /// Acknowledges items; for a session with hooks, notes only that its reader emitted them.
     pub(super) fn decide_ack(
         &self,

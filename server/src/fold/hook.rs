@@ -8,6 +8,7 @@ use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp};
 use serde_json::{Value, json};
 
 use super::dialog::{DIALOG, PERMISSION_DIALOG, held_key, is_dialog, key_in};
+use super::hook_data::{bounded, set_data, whole};
 use super::process;
 use super::question::Question;
 use super::session::{Session, SessionKey};
@@ -18,11 +19,8 @@ use crate::core::answer::AnswerKind;
 use crate::core::command::{AgentEvent, Hook, Refusal};
 use crate::core::notification::Draft;
 use crate::core::record::{Record, SettleReason, Turn, TurnCause, TurnNoted};
+use crate::core::turn_mark::{TURN, TurnMark};
 
-/// The most bytes of an agent's JSON that the hub passes on with its own text.
-const MAX_DATA: usize = 48 * 1024;
-/// If the JSON is larger, its texts are cut to the first of these lengths in bytes with which it fits.
-const CUTS: [usize; 4] = [32 * 1024, 8 * 1024, 2 * 1024, 512];
 /// The key of waiting items. The session's next step withdraws them.
 const WAITING: &str = "hook:waiting";
 
@@ -195,11 +193,16 @@ impl HookContext<'_, '_> {
         more: impl FnOnce(&mut Draft),
     ) -> Result<(), Refusal> {
         self.post(kind, msg, |draft| {
-            if let Some(data) = &mut draft.body.data {
-                data["said"] = said.trim().into();
+            if !said.trim().is_empty() {
+                set_data(draft, "said", said.trim());
             }
             more(draft);
         })
+    }
+
+    /// The agent's words, or none if they stay out of the log.
+    fn kept<'t>(&self, words: &'t str) -> &'t str {
+        if self.hook.wordless { "" } else { words }
     }
 
     /// Adds a notification of the session.
@@ -242,21 +245,18 @@ impl HookContext<'_, '_> {
         let mut first = self.session().and_then(|it| it.turn.first);
         if by != TurnCause::Timeout {
             first = Some(self.transaction.begin_turn(self.place()));
-            let said = |head| (texts::with_excerpt(head, text), text);
-            match by {
-                TurnCause::Person | TurnCause::Agent => {
-                    self.say(Kind::Progress, said("prompt"), |_| {})?;
-                }
-                TurnCause::Peer => {
-                    self.say(Kind::Progress, said("message from another session"), |_| {})?;
-                }
-                TurnCause::Task => {
-                    self.post(Kind::Progress, "a background task ended".into(), |_| {})?;
-                }
-                TurnCause::Wake | TurnCause::Timeout => {
-                    self.post(Kind::Progress, "woken".into(), |_| {})?;
-                }
-            }
+            // What the hub or a task wrote is no prompt.
+            let (head, said) = match by {
+                TurnCause::Person | TurnCause::Agent => ("prompt", self.kept(text)),
+                TurnCause::Peer => ("message from another session", self.kept(text)),
+                TurnCause::Task => ("a background task ended", ""),
+                TurnCause::Wake | TurnCause::Timeout => ("woken", ""),
+            };
+            let woken_by = self.state.unproven(self.project, self.key);
+            let msg = texts::with_excerpt(head, said);
+            self.say(Kind::Progress, (msg, said), |draft| {
+                set_data(draft, TURN, TurnMark::Began { by, woken_by });
+            })?;
         }
         self.note(Turn::Began { by, first });
         Ok(())
@@ -297,18 +297,20 @@ impl HookContext<'_, '_> {
         if silent {
         } else if !fresh.is_empty() || busy > 0 {
             let what = texts::running(fresh.len(), busy);
-            self.post(
-                Kind::Progress,
-                format!("Agent {} stopped for now: {what}", self.name()),
-                |_| {},
-            )?;
+            let msg = format!("Agent {} stopped for now: {what}", self.name());
+            self.say(Kind::Progress, (msg, self.kept(text)), |draft| {
+                set_data(draft, TURN, TurnMark::Stopped);
+            })?;
         } else {
             self.finished(text, turn.by)?;
         }
+        let is_news = silent && turn.by != TurnCause::Timeout;
+        let said = Some(self.kept(text).trim()).filter(|it| is_news && !it.is_empty());
         self.note(Turn::Stopped {
             tasks: tasks.to_vec(),
             silent,
             acted: self.hook.acted,
+            said: said.map(whole),
         });
         Ok(())
     }
@@ -338,14 +340,15 @@ impl HookContext<'_, '_> {
             (None, true) => (Kind::Complete, format!("Manager {name} completed its goal")),
             (None, false) => (Kind::Complete, format!("Agent {name} completed")),
         };
-        let excerpt = if waits { paragraph } else { text };
+        let excerpt = self.kept(if waits { paragraph } else { text });
         // The person who typed the prompt has the end of the turn in view, so it wakes nobody.
         let seen = self.hook.watched && by == TurnCause::Person && parent.is_none();
         let seen = seen && self.state_is(SessionState::Working);
         // A headless session's end does not withdraw its question.
         let ends = self.session().is_some_and(Session::is_headless);
         let msg = texts::with_excerpt(&head, excerpt);
-        self.say(kind, (msg, text), |draft| {
+        self.say(kind, (msg, self.kept(text)), |draft| {
+            set_data(draft, TURN, TurnMark::Stopped);
             if seen {
                 draft.ride_along("the person has this session in view");
             }
@@ -365,6 +368,7 @@ impl HookContext<'_, '_> {
         self.transaction.withdraw_dialogs(place, |_| true);
         let msg = format!("Agent {} was interrupted", self.name());
         self.post(Kind::Waiting, msg, |draft| {
+            set_data(draft, TURN, TurnMark::Interrupted);
             draft.ride_along("the person interrupted it");
             draft.body.key = Some(WAITING.into());
         })
@@ -404,6 +408,7 @@ impl HookContext<'_, '_> {
         } else {
             let msg = format!("Agent {} cannot go on for now: {reason}", self.name());
             self.say(Kind::Progress, (msg, reason), |draft| {
+                set_data(draft, TURN, TurnMark::Failed);
                 draft.explicit_kind = false;
             })?;
             self.note(Turn::Failed {
@@ -505,38 +510,5 @@ impl HookContext<'_, '_> {
         self.post(Kind::Ended, msg, |draft| draft.recorded = is_known)?;
         self.transaction.leave((self.project, self.key));
         Ok(())
-    }
-}
-
-/// Cuts the texts in data that is too large for a notification, and notes the full size. An agent's own data may be as
-/// large as a request.
-fn bounded(mut data: Value) -> Value {
-    let size = data.to_string().len();
-    if size <= MAX_DATA {
-        return data;
-    }
-    let note = || format!("{size} bytes");
-    for longest in CUTS {
-        cut_texts(&mut data, longest);
-        if data.to_string().len() <= MAX_DATA {
-            data["cut"] = note().into();
-            return data;
-        }
-    }
-    json!({ "cut": note() })
-}
-
-/// Cuts every text within to this many bytes.
-fn cut_texts(data: &mut Value, longest: usize) {
-    match data {
-        Value::String(text) if text.len() > longest => {
-            let ends = (0..=longest).rev();
-            let end = { ends }.find(|end| text.is_char_boundary(*end));
-            text.truncate(end.unwrap_or(0));
-            text.push('…');
-        }
-        Value::Array(items) => items.iter_mut().for_each(|it| cut_texts(it, longest)),
-        Value::Object(fields) => fields.values_mut().for_each(|it| cut_texts(it, longest)),
-        _ => {}
     }
 }

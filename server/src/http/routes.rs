@@ -19,6 +19,7 @@ use crate::hub::Hub;
 mod about;
 mod answers;
 mod assets;
+mod conversation;
 mod dashboard;
 mod directory;
 mod events;
@@ -120,6 +121,7 @@ fn routes_of_the_hub() -> Router<Hub> {
         .route("/seen", post(seen::mark_many))
         .route("/sessions", get(sessions::list))
         .route("/sessions/{target}", get(sessions::get).put(sessions::register).delete(sessions::end))
+        .route("/sessions/{target}/conversation", get(conversation::conversation))
         .route("/sessions/{target}/primary", post(sessions::take_primary))
         .route("/sessions/{target}/go", post(go::go))
         .route("/sessions/{target}/listeners/{caller}", put(listeners::listen).delete(listeners::unlisten))

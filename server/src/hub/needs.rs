@@ -19,6 +19,7 @@ mod texts;
 
 use texts::Texts;
 pub use texts::{Glance, briefly, wholly};
+pub(crate) use texts::{kind_of, title};
 
 /// How long a settled question stays in the list, in milliseconds, also if the agent has its answer.
 const SETTLED_MS: i64 = 5_000;

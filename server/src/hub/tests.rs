@@ -67,6 +67,7 @@ async fn a_permission_is_held_from_its_commit_until_its_request_ends() {
         once: None,
         derived_at: None,
         acted: None,
+        wordless: false,
     };
     let done = hub.submit(Command::Hook(Box::new(hook))).await.unwrap();
     let id = done.ids[0];

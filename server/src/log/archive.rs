@@ -1,4 +1,4 @@
-//! The archive: a thread that saves snapshots, applies retention and indexes traces, so that the writer never waits for
+//! The archive: a thread that saves snapshots, applies retention and indexes the log, so that the writer never waits for
 //! them.
 //!
 //! It follows the journal with the readers' fold ([`View`]), saves that fold when a snapshot is due, and drops the log's oldest blocks in this order. It
@@ -29,7 +29,7 @@ pub use retention::RetentionPolicy;
 const EVERY: Duration = Duration::from_secs(1);
 /// Bytes read from the journal at once.
 const CHUNK: usize = 256 * 1024;
-/// Bytes of the log that a round adds to the index of traces. After a start, a log of a gigabyte is in it within half a
+/// Bytes of the log that a round adds to the index. After a start, a log of a gigabyte is in it within half a
 /// minute.
 const INDEXED: usize = 32 << 20;
 
@@ -114,7 +114,7 @@ impl ArchiveWorker {
         }
     }
 
-    /// Follows the journal, saves a snapshot if one is due, applies retention, and continues the index of traces.
+    /// Follows the journal, saves a snapshot if one is due, applies retention, and continues the index of the log.
     pub fn round(&mut self) -> Result<(), RecoverError> {
         drop(self.view.follow()?);
         if self.is_due() {
@@ -122,7 +122,7 @@ impl ArchiveWorker {
         }
         self.tell_losses();
         self.retain()?;
-        self.view.log().index_traces(INDEXED)?;
+        self.view.log().extend_index(INDEXED)?;
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! The notifications hidden by a reset with history.
+//! The notifications and words hidden by a reset with history.
 //!
 //! The log is never rewritten. The `Reset` record says that its project's notifications below it are no longer shown.
 //! The fold keeps that number until retention has passed it, and readers of the log ask `Log::hides`.
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hub_protocol::{ProjectName, Seq};
 
 use super::Event;
+use crate::core::record::Record;
 use crate::core::sync;
 
 /// The number below which each project's notifications are hidden.
@@ -31,11 +32,13 @@ impl HiddenProjects {
         if event.seq() >= self.newest.load(Ordering::Acquire) {
             return false;
         }
-        let Some(notified) = event.notified() else {
-            return false;
+        let project = match event.record() {
+            Some(Record::Notified(it)) => &it.route.project,
+            Some(Record::TurnNoted(it)) => &it.project,
+            _ => return false,
         };
         let hidden = sync::read(&self.below);
-        let below = hidden.get(&notified.route.project);
+        let below = hidden.get(project);
         below.is_some_and(|below| event.seq() < *below)
     }
 }

@@ -115,9 +115,19 @@ impl Hub {
 
     /// Returns the text of the last notification.
     pub(super) fn last_msg(&self) -> String {
+        self.msg(self.last_id())
+    }
+
+    /// Returns the whole words of the last notification.
+    pub(super) fn last_words(&self) -> String {
+        let json: serde_json::Value = serde_json::from_str(self.json(self.last_id())).unwrap();
+        json["data"]["said"].as_str().unwrap().to_owned()
+    }
+
+    fn last_id(&self) -> Seq {
         let notified = |it: &Record| matches!(it, Record::Notified(_));
         let last = self.log.iter().rposition(notified);
-        self.msg(last.unwrap() as Seq + 1)
+        last.unwrap() as Seq + 1
     }
 }
 
@@ -182,6 +192,14 @@ pub(super) fn process(pid: u32) -> SessionInfo {
 pub(super) fn prompt(by: TurnCause) -> AgentEvent {
     let text = "do it".into();
     AgentEvent::Prompt { by, text }
+}
+
+/// A prompt of the person with this text.
+pub(super) fn prompt_of(text: &str) -> AgentEvent {
+    AgentEvent::Prompt {
+        by: Person,
+        text: text.into(),
+    }
 }
 
 pub(super) fn stop(text: &str) -> AgentEvent {

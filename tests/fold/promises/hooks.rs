@@ -1,6 +1,7 @@
 //! Notifications from an agent's hooks: once a turn, and only for new information.
 
 use hub_protocol::QuestionState;
+use hubd::core::record::Turn;
 
 use super::*;
 
@@ -79,6 +80,33 @@ fn an_explicit_signal_of_the_turn_replaces_its_stop() {
     hub.say(said("w1", Kind::Testing));
     hub.tells("w1", stop("done"), "");
     assert_eq!(hub.state_of("w1"), Some(SessionState::Waiting));
+}
+
+#[test]
+fn the_words_of_a_turn_are_kept_whole_in_one_place() {
+    let words = format!("{}end", "word ".repeat(1000));
+    let mut hub = working();
+    hub.hook("w1", prompt_of(&words));
+    assert_eq!(hub.last_words(), words);
+    hub.hook("w1", stop(&words));
+    assert_eq!(hub.last_words(), words);
+    assert_eq!(words_of_last_stop(&hub), None);
+    hub.hook("w1", prompt_of("go on"));
+    hub.say(said("w1", Kind::Complete));
+    hub.hook("w1", stop(&words));
+    assert_eq!(words_of_last_stop(&hub), Some(words));
+}
+
+/// The last message that is in the record of the last stop.
+fn words_of_last_stop(hub: &Hub) -> Option<String> {
+    let words = hub.log.iter().filter_map(|record| match record {
+        Record::TurnNoted(it) => match &it.turn {
+            Turn::Stopped { said, .. } => Some(said.clone()),
+            _ => None,
+        },
+        _ => None,
+    });
+    words.last().flatten()
 }
 
 #[test]

@@ -156,6 +156,7 @@ impl CodexThreads {
             once: None,
             derived_at: Some(candidate.seq),
             acted: None,
+            wordless: false,
         };
         if let Err(error) = self.hub.submit(Command::Hook(Box::new(decided))).await {
             tracing::warn!(%error, "the end of a dialog could not be noted");

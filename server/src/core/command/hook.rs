@@ -42,6 +42,9 @@ pub struct Hook {
     /// At a stop, whether the agent did anything in the turn; `None` if that is not known.
     #[serde(default)]
     pub acted: Option<bool>,
+    /// Whether prompts and the agent's last messages stay out of the log.
+    #[serde(default)]
+    pub wordless: bool,
 }
 
 /// A hook's request that the hub holds until its question is answered.

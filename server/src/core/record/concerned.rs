@@ -1,8 +1,8 @@
-//! Which notifications a record is about: the steps of their traces.
+//! What a record is about: the notifications whose traces have it, and the sessions whose conversations have it.
 
-use hub_protocol::Seq;
+use hub_protocol::{InboxName, ProjectName, Seq};
 
-use super::{Record, RuleNote, kinds};
+use super::{Record, Route, RuleNote, Turn, TurnNoted, kinds};
 
 impl Record {
     /// Whether records of this kind may be about earlier notifications. Most records are notifications themselves, so
@@ -53,5 +53,37 @@ impl Record {
     pub fn concerns(&self, id: Seq) -> bool {
         let mut concerned = self.concerned().into_iter();
         concerned.any(|(first, last)| (first..=last).contains(&id))
+    }
+
+    /// Whether records of this kind may be in a conversation.
+    pub fn may_be_said(kind: u8) -> bool {
+        matches!(kind, kinds::NOTIFIED | kinds::TURN_NOTED)
+    }
+
+    /// Returns the inboxes in whose conversations this record is: that of the session that says it, and those that it is
+    /// said to.
+    pub fn conversations(&self) -> Vec<(&ProjectName, &InboxName)> {
+        match self {
+            Self::Notified(it) => {
+                let to = it.route.targets.iter().map(|it| &it.inbox);
+                let all = to.chain([it.route.about()]);
+                all.map(|inbox| (&it.route.project, inbox)).collect()
+            }
+            Self::TurnNoted(TurnNoted {
+                project,
+                session,
+                turn: Turn::Stopped { said: Some(_), .. },
+                ..
+            }) => vec![(project, session)],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Route {
+    /// Returns the session that the notification is about.
+    pub fn about(&self) -> &InboxName {
+        let changed = self.session.as_ref();
+        changed.map_or(&self.from, |(session, _)| session)
     }
 }

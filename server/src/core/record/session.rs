@@ -82,6 +82,9 @@ pub enum Turn {
         /// Whether the agent did anything in the turn: a tool call other than waiting. `None` if that is not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         acted: Option<bool>,
+        /// The agent's last message, if no notification of the stop has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<String>,
     },
     /// The agent's model failed and may recover.
     Failed {

@@ -209,7 +209,7 @@ fn quick(controls: &[Control]) -> Vec<Quick> {
 }
 
 /// A question's kind, as its dialog says.
-fn kind_of(kind: NeedKind, dialog: &Value) -> NeedKind {
+pub(crate) fn kind_of(kind: NeedKind, dialog: &Value) -> NeedKind {
     match (kind, dialog["tool_name"].as_str()) {
         (NeedKind::Question, Some(tool)) if PLANS.contains(&tool) => NeedKind::Plan,
         (NeedKind::Question, _) if dialog["requested_schema"].is_object() => NeedKind::Form,
@@ -217,7 +217,7 @@ fn kind_of(kind: NeedKind, dialog: &Value) -> NeedKind {
     }
 }
 
-fn title(kind: NeedKind, request: &Value) -> String {
+pub(crate) fn title(kind: NeedKind, request: &Value) -> String {
     match kind {
         NeedKind::Urgent => "has an urgent message".into(),
         NeedKind::Permission => asked::wish(request),

@@ -295,6 +295,7 @@ mod tests {
             tasks: Vec::new(),
             silent: false,
             acted,
+            said: None,
         })
     }
 

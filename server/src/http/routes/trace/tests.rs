@@ -117,14 +117,14 @@ async fn the_trace_of_an_old_notification_is_complete_and_reads_little_of_the_lo
     let (whole, many) = stories.trace().await;
     assert_eq!(whole, ["stored", "emitted", "acked"]);
     assert!(many > 15, "the log is short: {many}");
-    stories.log.index_traces(usize::MAX).unwrap();
+    stories.log.extend_index(usize::MAX).unwrap();
     // A part for each step, and the end of the log.
     let (indexed, few) = stories.trace().await;
     assert_eq!((indexed, few <= 4), (whole.clone(), true), "{few} reads");
 
     stories.reopen();
     assert_eq!(stories.trace().await, (whole.clone(), many));
-    stories.log.index_traces(many / 2 * CHUNK_BYTES).unwrap();
+    stories.log.extend_index(many / 2 * CHUNK_BYTES).unwrap();
     let (half, fewer) = stories.trace().await;
     assert_eq!((half, fewer < many), (whole, true), "{fewer} reads");
 }
@@ -132,7 +132,7 @@ async fn the_trace_of_an_old_notification_is_complete_and_reads_little_of_the_lo
 #[tokio::test]
 async fn a_trace_has_every_step_that_retention_has_left() {
     let mut stories = Stories::new();
-    stories.log.index_traces(usize::MAX).unwrap();
+    stories.log.extend_index(usize::MAX).unwrap();
     stories.journal.trim(3000).unwrap();
     let (left, few) = stories.trace().await;
     assert_eq!(
@@ -140,6 +140,6 @@ async fn a_trace_has_every_step_that_retention_has_left() {
         (vec!["emitted".into(), "acked".into()], true)
     );
     stories.reopen();
-    stories.log.index_traces(usize::MAX).unwrap();
+    stories.log.extend_index(usize::MAX).unwrap();
     assert_eq!(stories.trace().await.0, ["emitted", "acked"]);
 }
