@@ -26,6 +26,7 @@ async function open(page, id) {
   await row(page, id).click();
   const pane = page.locator(`hub-session[data-id="${id}"]`);
   await pane.waitFor();
+  await pane.getByText('About this agent').click();
   return pane;
 }
 
@@ -76,7 +77,7 @@ test('an agent that stopped is your turn until the person says that it is done, 
   const page = await openDashboard(hub, { path: AGENTS });
   await row(page, 'w1').getByText('All tests pass. Shall I merge?').waitFor();
   const pane = await open(page, 'w1');
-  await pane.locator('.text').getByText('That is all.').waitFor();
+  await pane.locator('hub-conversation').getByText('That is all.').waitFor();
   const last = (await hub.get(`/sessions/w1${QUERY}`)).last;
   await until(async () => (await hub.get(`/notifications/${last}`)).seen, { what: 'reading marks it' });
   await page.mouse.move(5, 5);

@@ -83,7 +83,7 @@ for (const look of LOOKS) {
       await page.keyboard.type(VIEWS.agents);
       await picture(page, `agents-${count}-${name}`);
       await page.locator('.board-row').first().click();
-      await page.locator('hub-session textarea').waitFor();
+      await page.locator('hub-conversation').waitFor();
       await picture(page, `agent-of-${count}-${name}`);
     });
   }
@@ -129,7 +129,7 @@ async function card(page, name) {
   await page.keyboard.type(VIEWS.agents);
   // A click just after the rows moved may be meant for another row, so it does nothing.
   const opened = async () => {
-    if (await page.locator('hub-session textarea').first().isVisible()) return true;
+    if (await page.locator('hub-conversation').isVisible()) return true;
     await page.locator('.board-row', { hasText: 'dashboard' }).first().click();
     return false;
   };

@@ -14,6 +14,7 @@
  * @typedef {Schemas['Preferences']} Preferences
  * @typedef {Schemas['Stats']} Stats
  * @typedef {Schemas['Step']} Step
+ * @typedef {Schemas['ConversationEntry']} ConversationEntry
  *
  * @typedef {Schemas['Notification'] & Partial<Schemas['HistoryEntry']>} Notification Only history has the status and the mark.
  *

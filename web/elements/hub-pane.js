@@ -137,6 +137,7 @@ export class HubPane extends StoreElement {
     const action = actionOf(event, target.matches('input, textarea, select'));
     if (action === 'close') this.#close();
     else if (!this.contains(target) && target !== document.body) return;
+    else if (this.#place.agent && this.#session.act(target, action, event)) event.preventDefault();
     else if (action && !event.repeat && this.#details.act(target, action, event.key)) event.preventDefault();
     else if (action === 'reply' && this.#place.id) this.#details.openReply();
     else if (action === 'seen' && this.#place.id) this.#toggleSeen();

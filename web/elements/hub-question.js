@@ -230,9 +230,9 @@ export class HubQuestion extends StoreElement {
     return !this.#answers.hidden && this.#controls?.keys.approve !== undefined;
   }
 
-  /** Shows whether it is one of several that are approved together. @param {boolean} marked */
+  /** Shows whether it is one of several that are approved together. @param {boolean} [marked] */
   showMark(marked) {
-    setProperty(this.#mark, 'hidden', !this.canApprove);
+    setProperty(this.#mark, 'hidden', !this.canApprove || marked === undefined);
     setProperty(this.#mark, 'ariaPressed', String(marked));
     setText(this.#mark, marked ? 'Marked' : 'Mark');
   }

@@ -1,61 +1,69 @@
-/** A session in full: its phase and last words, a message to it, whether it can be woken, its listeners, mute and place. */
+/** A session in full: its conversation, what it needs now, a message to it; folded, whether it can be woken, its listeners, mute and place. */
 
 import './hub-compose.js';
+import './hub-conversation.js';
 import './hub-go.js';
 import './hub-location.js';
 import './hub-mute.js';
+import './hub-stage.js';
 import { h, updateList } from './dom.js';
 import { closeButton, runOnce, setProperty, setState, setText, stateBadge } from './parts.js';
-import { contextOf } from './hub-question.js';
-import { showMarkdown } from './rich-text.js';
 import { StoreElement } from './store-element.js';
 import { timeElement } from './time.js';
+import { WaitingKeys } from './waiting-keys.js';
+import { asks } from '../core/attention.js';
 import { checkout, GROUPS } from '../core/board.js';
 import { locationCommands, lookCommand } from '../core/commands.js';
 import { progressOf } from '../core/progress.js';
 import { toSearch } from '../core/filter.js';
 import { wakeLabel } from '../core/sessions.js';
 import { addressOf, setAddress } from './address.js';
-import { setMarks } from '../hub/marks.js';
+import { outboxOf } from '../hub/outbox.js';
+import { queueNow } from '../hub/queue.js';
 
 /** @import { Listener, Notification, Session } from '../core/types.js' */
+/** @import { AttentionItem } from '../core/attention.js' */
 /** @import { HubCompose } from './hub-compose.js' */
+/** @import { HubConversation } from './hub-conversation.js' */
 /** @import { HubLocation } from './hub-location.js' */
 /** @import { HubMute } from './hub-mute.js' */
+/** @import { HubStage } from './hub-stage.js' */
 
 export class HubSession extends StoreElement {
   #key = '';
   /** @type {Session|null} */
   #session = null;
-  #shown = '';
   #badge = stateBadge({ state: '', text: '' });
   #since = h('span', { class: 'muted' });
   #heading = h('h3', { tabindex: '-1' });
   #about = h('p', { class: 'muted about' });
   #activity = h('p', { class: 'activity' });
-  #lastHeading = h('h4', {}, 'Last words');
-  #last = h('div', { class: 'text' });
   #bar = h('progress');
   #percent = h('span');
   #progress = h('div', { class: 'progress', hidden: true }, this.#bar, this.#percent);
-  #actions = h('div', { class: 'actions' });
-  #compose = h('div');
   #facts = h('dl', { class: 'facts' });
   #listenersHeading = h('h4', {}, 'Listeners');
   #listeners = h('div', { class: 'listeners', role: 'list', 'aria-label': 'Listeners' });
   #mute = /** @type {HubMute} */ (document.createElement('hub-mute'));
   #location = /** @type {HubLocation} */ (document.createElement('hub-location'));
-  #body = h('div', { class: 'body' }, this.#activity, this.#progress, this.#lastHeading, this.#last, this.#actions, this.#compose, this.#facts, this.#listenersHeading, this.#listeners, this.#mute, this.#location);
+  #more = h('details', { class: 'more' }, h('summary', {}, 'About this agent'), this.#facts, this.#listenersHeading, this.#listeners, this.#mute, this.#location, h('button', { class: 'ghost small', onclick: () => this.#showInFeed() }, 'Show in the feed'));
+  #conversation = /** @type {HubConversation} */ (document.createElement('hub-conversation'));
+  /** Exists while the session needs something. @type {HubStage|null} */
+  #stage = null;
+  #keys = new WaitingKeys((action, key) => this.#stage?.card?.act(action, key));
+  #compose = h('div', { class: 'compose' });
+  #body = h('div', { class: 'body' }, this.#conversation, this.#compose);
 
   connectedCallback() {
     if (this.firstChild) return;
     this.setAttribute('role', 'region');
     this.setAttribute('aria-label', 'Agent');
-    this.#mute.store = this.store;
+    for (const part of [this.#mute, this.#conversation]) part.store = this.store;
     const close = () => this.dispatchEvent(new CustomEvent('close'));
     this.append(
       h('header', {}, h('button', { class: 'ghost back', onclick: close }, '‹ Agents'), this.#badge, this.#since, closeButton(close)),
-      h('div', { class: 'scroll' }, this.#heading, this.#about, this.#body),
+      h('div', { class: 'who' }, this.#heading, this.#about, this.#activity, this.#progress, this.#more),
+      this.#body,
     );
   }
 
@@ -67,11 +75,9 @@ export class HubSession extends StoreElement {
     if (key !== this.#key) {
       this.#key = key;
       this.#session = null;
-      this.#shown = '';
       this.#compose.replaceChildren();
-      this.#heading.parentElement?.scrollTo(0, 0);
     }
-    this.#body.hidden = !session;
+    for (const part of [this.#body, this.#more, this.#activity, this.#progress]) part.hidden = !session;
     if (!session) {
       setText(this.#heading, this.store.ready ? 'This agent has ended, or never existed' : 'Loading…');
       for (const part of [this.#about, this.#since]) part.replaceChildren();
@@ -81,9 +87,11 @@ export class HubSession extends StoreElement {
     this.#session = session;
     if (this.dataset.id !== session.id) this.dataset.id = session.id;
     this.#showPhase(session);
-    this.#showLast(session);
+    this.#showProgress(session.last === undefined ? null : this.store.notification(session.last));
     this.#showFacts(session);
     this.#update(session);
+    const need = this.#showNeed(session)?.need;
+    this.#conversation.show(session, this.#reported(session), need && asks(need) ? need.notification : undefined);
   }
 
   focusHeading() {
@@ -103,43 +111,77 @@ export class HubSession extends StoreElement {
     setProperty(this.#heading, 'title', session.title ?? session.id);
     const branch = checkout(session);
     setText(this.#about, [session.agent, session.primary && 'primary', session.parent && `worker of ${session.parent}`, branch && `branch ${branch}`, session.project].filter(Boolean).join(' · '));
-    const tool = phase.tool ? `${phase.tool.name} ${phase.tool.on ?? ''}` : phase.name === 'working' || phase.name === 'blocked' ? phase.text ?? '' : '';
-    setText(this.#activity, tool.trim());
-    setProperty(this.#activity, 'hidden', tool.trim() === '');
+    setText(this.#activity, phase.tool ? `${phase.tool.name} ${phase.tool.on ?? ''}`.trim() : '');
+    setProperty(this.#activity, 'hidden', !phase.tool);
   }
 
-  /** Shows the last message, its progress, and the person's mark on it. @param {Session} session */
-  #showLast(session) {
-    const report = session.last === undefined ? null : this.store.notification(session.last);
-    const shown = JSON.stringify([report?.id, report?.seen, session.phase.need]);
-    for (const part of [this.#lastHeading, this.#last]) setProperty(part, 'hidden', !report);
-    this.#showProgress(report);
-    if (shown === this.#shown) return;
-    this.#shown = shown;
-    if (report) showMarkdown(this.#last, Object(report.data).said || report.msg, { store: this.store, context: contextOf(this.store, session) });
-    this.#actions.replaceChildren(...this.#doneButton(session.phase.need), ...(report ? this.#buttons(session, report) : []));
+  /** What changes when there may be something new in the conversation. @param {Session} session */
+  #reported({ id, project, last, state, since, pending, phase }) {
+    const own = this.store.needs.filter((need) => need.project === project && need.session === id);
+    return JSON.stringify([id, project, last, state, since, pending, phase.name, phase.since, own.map((need) => [need.id, need.settled])]);
   }
 
-  /** Ends what the session needs. @param {string} [need] its id */
-  #doneButton(need) {
-    if (need === undefined) return [];
-    const { store } = this;
-    return [h('button', { class: 'small', onclick: () => store.attempt(() => store.api.post(`/needs/${need}/done`)) }, 'Done')];
+  /** Shows what the session needs, on a stage like that of the queue. @param {Session} session */
+  #showNeed({ id, project }) {
+    const { open, later, sent } = queueNow(this.store);
+    const isHeld = (/** @type {AttentionItem} */ { key }) => outboxOf(this.store).held(key) !== undefined;
+    const own = [...open, ...later, ...sent.filter(isHeld)].filter((item) => item.need.session === id && item.need.project === project);
+    const [item] = own;
+    if (item) {
+      this.#stage ??= this.#addStage();
+      this.#stage.show({ item, title: '', at: 1, count: own.length }, { strong: '', more: '' });
+      this.#stage.keep(own);
+    } else {
+      this.#stage?.remove();
+      this.#stage = null;
+      this.#keys.drop();
+    }
+    // What a session needs has a field for a reply of its own.
+    setProperty(this.#compose, 'hidden', this.#session?.phase.name === 'gone' || (item !== undefined && !asks(item.need)));
+    return item;
+  }
+
+  #addStage() {
+    const stage = /** @type {HubStage} */ (h('hub-stage', { store: this.store }));
+    stage.addEventListener('settling', () => this.#leave());
+    stage.addEventListener('drawn', () => this.#keys.release());
+    this.#compose.before(stage);
+    // The field for a message was at its place.
+    stage.guard();
+    return stage;
+  }
+
+  /** After an act on the need: further keys are for the next one. */
+  #leave() {
+    this.#stage?.leave();
+    this.#keys.wait();
+    this.store.changed('needs');
   }
 
   /**
-   * @param {Session} session
-   * @param {Notification} report
+   * Performs the action of a key on what the session needs.
+   *
+   * @param {HTMLElement} target
+   * @param {string|null} action
+   * @param {KeyboardEvent} event
+   * @returns {boolean} whether there was something to do
    */
-  #buttons(session, report) {
-    const { store } = this;
-    const filter = () => {
-      setAddress(toSearch({ project: session.project, session: session.id }, addressOf('feed')));
-    };
-    return [
-      h('button', { class: 'ghost small', onclick: () => setMarks(store, [report.id], !report.seen) }, report.seen ? 'Mark unread' : 'Mark read'),
-      h('button', { class: 'ghost small', onclick: filter }, 'Show in the feed'),
-    ];
+  act(target, action, event) {
+    if (this.hidden || target.matches('input:not([type=checkbox], [type=radio]), textarea, select')) return false;
+    if (this.#keys.take(action, event)) return true;
+    if (!action || event.repeat || (action === 'enter' && target.matches('button, a, summary'))) return false;
+    if (action === 'reply' && !this.#stage && !this.#compose.hidden) return this.#focusField();
+    return this.#stage?.isDrawn === true && (this.#stage.card?.act(action, event.key) ?? false);
+  }
+
+  #focusField() {
+    /** @type {HubCompose} */ (this.#compose.firstElementChild).focusField();
+    return true;
+  }
+
+  #showInFeed() {
+    const session = this.#session;
+    if (session) setAddress(toSearch({ project: session.project, session: session.id }, addressOf('feed')));
   }
 
   /** @param {Notification|null|undefined} report */
@@ -174,9 +216,7 @@ export class HubSession extends StoreElement {
     const listeners = session.listeners ?? [];
     for (const part of [this.#listenersHeading, this.#listeners]) setProperty(part, 'hidden', listeners.length === 0);
     updateList(this.#listeners, listeners, ({ caller, until }) => `${caller} ${until ?? ''}`, (listener) => this.#listener(listener), () => {});
-    const compose = /** @type {HubCompose} */ (this.#compose.firstElementChild);
-    compose.session = session;
-    compose.hidden = session.phase.name === 'gone';
+    /** @type {HubCompose} */ (this.#compose.firstElementChild).session = session;
     this.#mute.show({ project: session.project, id: session.id });
     const commands = [...locationCommands(session, store.info?.host), lookCommand(session.name, session.project)];
     this.#location.show(session, commands);

@@ -17,7 +17,7 @@ const MISCLICK_WINDOW = 350;
 /** For this time after an answer by a click, another click is the second one of a double click, in ms. */
 const DOUBLE_CLICK = 500;
 
-/** @typedef {{item: AttentionItem, title: string, at: number, count: number, marked: boolean}} Shown `at` is its place in the queue, from 1 */
+/** @typedef {{item: AttentionItem, title: string, at: number, count: number, marked?: boolean}} Shown `at` is its place in the queue, from 1; `marked` is left out where nothing is marked */
 
 export class HubStage extends StoreElement {
   #place = h('span', { class: 'place' });
@@ -89,7 +89,7 @@ export class HubStage extends StoreElement {
     if (!shown) this.#none.replaceChildren(h('strong', {}, empty.strong), ` ${empty.more}`);
     this.card = shown ? this.#card(shown) : null;
     if (shown) setText(this.#place, `${shown.at} of ${shown.count}`);
-    if (this.card && 'canApprove' in this.card) this.card.showMark(shown?.marked ?? false);
+    if (this.card && 'canApprove' in this.card) this.card.showMark(shown?.marked);
     if (this.card !== before) this.#change(before !== null, focused || this.#isOwn);
     else if (!this.isDrawn) this.#draw();
   }
@@ -116,10 +116,15 @@ export class HubStage extends StoreElement {
    */
   #change(replaces, focus) {
     for (const card of this.#cards.children) /** @type {HTMLElement} */ (card).hidden = card !== this.card;
-    if (replaces) this.#guard = { until: performance.now() + (this.#isOwn ? DOUBLE_CLICK : MISCLICK_WINDOW), clicks: this.#isOwn ? 2 : 1 };
+    if (replaces) this.guard();
     this.#scroll.scrollTo(0, 0);
     if (focus) (this.card ?? this.#none).focus({ preventScroll: true });
     this.#draw();
+  }
+
+  /** A click of a pointer in the next moment was aimed at what was here before. */
+  guard() {
+    this.#guard = { until: performance.now() + (this.#isOwn ? DOUBLE_CLICK : MISCLICK_WINDOW), clicks: this.#isOwn ? 2 : 1 };
   }
 
   /** Notes that the need is drawn, once it is. */
