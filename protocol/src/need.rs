@@ -64,6 +64,7 @@ impl NeedKind {
 
 /// Something that the person has to do. It ends when it is done, not when it is read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // each is a field of the API
 pub struct Need {
     /// What names it for as long as it exists.
     pub id: String,

@@ -130,9 +130,7 @@ impl Feed {
         match event.name.as_str() {
             "start" | "reset" => {
                 let Start { epoch } = read(&event.data)?;
-                if event.name == "reset" || self.epoch.is_some_and(|it| it != epoch) {
-                    let _ = self.to.send(Update::Log(epoch)).await;
-                } else if self.epoch.is_none() {
+                if event.name == "reset" || self.epoch != Some(epoch) {
                     let _ = self.to.send(Update::Log(epoch)).await;
                 }
                 self.epoch = Some(epoch);

@@ -18,7 +18,7 @@ use crate::waiters::SharedWaiters;
 mod texts;
 
 use texts::Texts;
-pub use texts::{Glance, briefly, wholly};
+pub use texts::{Preview, briefly, wholly};
 pub(crate) use texts::{kind_of, title};
 
 /// How long a settled question stays in the list, in milliseconds, also if the agent has its answer.

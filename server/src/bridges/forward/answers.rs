@@ -26,7 +26,7 @@ use crate::core::command::{Command, IdempotencyKey};
 use crate::core::rejected::Rejected;
 use crate::fold::Question;
 use crate::hub::draft::{self, Context};
-use crate::hub::needs::Glance;
+use crate::hub::needs::Preview;
 use crate::hub::{Hub, stored};
 
 /// ntfy sends something every 45 s; a longer silence means that the connection is broken.
@@ -243,7 +243,7 @@ impl AnswerReader {
                 press.question
             ))
         } else {
-            let mut quick = Glance::of(&question).quick.into_iter();
+            let mut quick = Preview::of(&question).quick.into_iter();
             let given = quick.nth(press.button).and_then(|it| it.answer.answer());
             match given.and_then(|it| words_of(&question, &it).ok()) {
                 Some(words) => self.answer(&question, words, token).await,

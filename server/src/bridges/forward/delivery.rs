@@ -15,7 +15,7 @@ use super::poster::PostOutcome;
 use crate::core::command::Command;
 use crate::core::record::{Record, Route};
 use crate::core::rejected::Rejected;
-use crate::hub::needs::Glance;
+use crate::hub::needs::Preview;
 use crate::hub::{Hub, stored};
 use crate::log::{CHUNK_BYTES, Event};
 
@@ -211,10 +211,10 @@ impl Delivery {
                     continue;
                 }
             }
-            let glance = Glance::of(notification);
+            let shown = Preview::of(notification);
             let tokens = self.tokens();
-            let buttons = tokens.map(|it| it.buttons(notification, &glance.quick, now));
-            let shown = (&glance, &buttons.unwrap_or_default()[..]);
+            let buttons = tokens.map(|it| it.buttons(notification, &shown.quick, now));
+            let shown = (&shown, &buttons.unwrap_or_default()[..]);
             let body = self.forward.body(notification, shown, json.clone());
             match self.forward.poster.post(&self.forward, body).await {
                 PostOutcome::Accepted => self.forward.progress.accepted(),

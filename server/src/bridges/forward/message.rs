@@ -11,7 +11,7 @@ use super::Forward;
 use super::buttons::Button;
 use crate::config::ForwardKind;
 use crate::core::secret::Secret;
-use crate::hub::needs::Glance;
+use crate::hub::needs::Preview;
 
 /// The most bytes of an option.
 const MAX_LABEL: usize = 60;
@@ -24,10 +24,10 @@ impl Forward {
     pub(super) fn body(
         &self,
         it: &Notification,
-        (glance, buttons): (&Glance, &[Button]),
+        (shown, buttons): (&Preview, &[Button]),
         json: Bytes,
     ) -> Bytes {
-        let text = text(it, glance);
+        let text = text(it, shown);
         match self.settings.kind {
             ForwardKind::Webhook => json,
             ForwardKind::Ntfy => self.ntfy(it, text, buttons).to_string().into(),
@@ -101,9 +101,9 @@ pub(super) fn sender(it: &Notification) -> &str {
 /// The text for people; of a question also whether there is more to it.
 fn text(
     it: &Notification,
-    Glance {
+    Preview {
         brief, complete, ..
-    }: &Glance,
+    }: &Preview,
 ) -> String {
     let asks = matches!(it.kind, Kind::Question | Kind::Approval);
     format!("{brief}{}", if asks && !complete { NOT_ALL } else { "" })

@@ -36,16 +36,12 @@ pub(super) async fn answer(
     let body: AnswerPost = payload.json()?;
     let question = id.parse().ok();
     let question = question.filter(|id| questions::status(&hub, *id).is_ok());
-    Ok(match question {
-        Some(id) => {
-            let question = give(&hub, id, (caller, &witness), body).await?;
-            (StatusCode::CREATED, Json(question)).into_response()
-        }
-        None => {
-            let need = reply(&hub, &id, caller, body).await?;
-            (StatusCode::CREATED, Json(need)).into_response()
-        }
-    })
+    if let Some(id) = question {
+        let question = give(&hub, id, (caller, &witness), body).await?;
+        return Ok((StatusCode::CREATED, Json(question)).into_response());
+    }
+    let need = reply(&hub, &id, caller, body).await?;
+    Ok((StatusCode::CREATED, Json(need)).into_response())
 }
 
 /// Sends the person's reply to the session that needs it.

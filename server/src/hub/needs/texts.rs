@@ -120,7 +120,7 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
 
 /// What a notification outside of the hub shows: a brief text, and the answers that may be given from it alone.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Glance {
+pub struct Preview {
     /// The text, at most [`BRIEF`] characters.
     pub brief: String,
     /// Whether `brief` is all of it.
@@ -129,7 +129,7 @@ pub struct Glance {
     pub quick: Vec<Quick>,
 }
 
-impl Glance {
+impl Preview {
     /// What is shown of a notification, whether it asks or not.
     pub fn of(said: &Notification) -> Self {
         let asks = matches!(said.kind, Kind::Question | Kind::Approval);
