@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use hub_protocol::{PhaseName, Session};
 
 use crate::finder::Finder;
-use crate::text::{line, without_name};
+use crate::text::line;
 
 /// The groups in their order.
 const GROUPS: [(PhaseName, &str); 5] = [
@@ -99,10 +99,7 @@ pub(crate) fn activity(session: &Session) -> String {
         Some(tool) if session.phase.name == PhaseName::Working => {
             line(&format!("{} {}", tool.name, tool.on))
         }
-        _ => {
-            let text = line(session.phase.text.as_deref().unwrap_or_default());
-            without_name(&text, &session.name).to_owned()
-        }
+        _ => line(session.phase.text.as_deref().unwrap_or_default()),
     }
 }
 

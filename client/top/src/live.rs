@@ -75,15 +75,12 @@ impl Live {
     /// Loads everything, then reads the stream from the position before that, so no event is missed. Returns when the
     /// stream ends, or when everything must be loaded again.
     async fn connected(&self) -> Result<(), Error> {
-        let view: FirstView = self.connection.get(Path::new("/dashboard")).await?;
+        let mut view: FirstView = self.connection.get(Path::new("/dashboard")).await?;
         let cursor = format!("{}-{}", view.hub.epoch, view.hub.head);
         let path = Path::new("/events").with("kinds", KINDS);
         let mut events = self.connection.events(path, Some(&cursor)).await?;
-        let mut wait = if view.is_whole() {
-            WORKING_REFRESH
-        } else {
-            Duration::ZERO
-        };
+        view.questions = self.connection.questions().await?;
+        let mut wait = WORKING_REFRESH;
         self.tell(Update::Loaded(Box::new(view)));
         let mut refreshed = Instant::now();
         loop {

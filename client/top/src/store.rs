@@ -1,25 +1,19 @@
 //! The data of the hub: needs, open questions and sessions.
 
-use hub_protocol::{About, Need, Question, Questions, Seq, Session, Sessions, Timestamp};
+use hub_protocol::{About, Need, Question, Seq, Session, Sessions, Timestamp};
 use serde::Deserialize;
 
 #[cfg(test)]
 pub(crate) mod fixture;
 
-/// The answer to `GET /dashboard`.
+/// The answer to `GET /dashboard`, with the open questions.
 #[derive(Debug, Deserialize)]
 pub(crate) struct FirstView {
     pub(crate) hub: About,
     sessions: Sessions,
-    questions: Questions,
+    #[serde(default)]
+    pub(crate) questions: Vec<Question>,
     needs: Vec<Need>,
-}
-
-impl FirstView {
-    /// Whether it has all open questions.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.questions.next.is_none()
-    }
 }
 
 /// The hub's state, as far as it is shown.
@@ -36,7 +30,7 @@ impl Store {
     /// Replaces everything by a first view that arrived at `now` of this machine's clock.
     pub(crate) fn load(&mut self, view: FirstView, now: Timestamp) {
         self.sessions = view.sessions.sessions;
-        self.questions = view.questions.questions;
+        self.questions = view.questions;
         self.needs = view.needs;
         self.ahead = view.hub.now.as_millis() - now.as_millis();
     }

@@ -56,23 +56,6 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
     cell
 }
 
-/// An agent's report without its name and its state, which are shown beside it.
-pub(crate) fn without_name<'a>(text: &'a str, name: &str) -> &'a str {
-    let rest = ["Agent", "Manager"]
-        .iter()
-        .find_map(|title| text.strip_prefix(title)?.strip_prefix(' '));
-    let Some(rest) = rest.and_then(|it| it.strip_prefix(name)?.strip_prefix(' ')) else {
-        return text;
-    };
-    let state = rest.strip_prefix("is waiting for input: ");
-    let state = state.or_else(|| {
-        rest.strip_prefix("completed")?
-            .split_once(": ")
-            .map(|it| it.1)
-    });
-    state.filter(|it| !it.is_empty()).unwrap_or(rest)
-}
-
 /// The index of the first character that ends beyond `width` columns.
 fn first_beyond(text: &str, width: usize) -> Option<usize> {
     let mut used = 0;
@@ -114,15 +97,5 @@ mod tests {
         }
         assert_eq!(fit("long name", 5), "long…");
         assert_eq!(fit("ab", 4), "ab  ");
-    }
-
-    #[test]
-    fn words_that_are_shown_beside_a_report_are_left_out() {
-        assert_eq!(
-            without_name("Agent w completed (worker of x): ok", "w"),
-            "ok"
-        );
-        assert_eq!(without_name("Agent w is waiting for input: hm", "w"), "hm");
-        assert_eq!(without_name("Agent other says", "w"), "Agent other says");
     }
 }

@@ -61,9 +61,9 @@ pub(crate) fn store() -> Store {
             session_json("db", "needs_you", 10, ""), session_json("web", "needs_you", 25, ""),
             session_json("ci", "blocked", 20, "failed"), session_json("docs", "your_turn", 28, "The page is written."),
             session_json("api", "needs_you", 30, ""), build]},
-        "questions": {"questions": [
+        "questions": [
             question_json(10, "db", "question", "Which db?", &which), push,
-            question_json(30, "api", "question", "1. Build\n2. Test", &plan)]},
+            question_json(30, "api", "question", "1. Build\n2. Test", &plan)],
         "needs": [
             need_json("10", "question", "db", 10, Some(10), "Which db?"), need_json("s20", "error", "ci", 20, Some(70), "main is red"),
             need_json("25", "permission", "web", 25, Some(25), "git push"), need_json("s28", "turn", "docs", 28, Some(78), "The page is written."),
