@@ -84,6 +84,12 @@ pub struct Need {
     /// Whether an answer that is given to the hub reaches the session.
     #[serde(default)]
     pub answerable: bool,
+    /// Whether the agent shows no dialog of its own before `until`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delays: bool,
+    /// Whether the hub has just started and waits for the hook of the agent: until then it takes no answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reconnecting: bool,
     /// Where the session waits for an answer that does not reach it from the hub, as far as the hub knows.
     #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,

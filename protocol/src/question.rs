@@ -49,6 +49,8 @@ impl QuestionState {
 pub enum AnswerDelivery {
     /// The question waits for an answer, which the hub can deliver.
     Waiting,
+    /// The hub has just started, and the asker's hook has not connected to it again: until then it delivers no answer.
+    Reconnecting,
     /// The answer is stored, and the asker does not have it yet.
     Stored,
     /// The answer was given to the asker's agent.
@@ -125,6 +127,9 @@ pub struct Question {
     /// Until when the hub holds the asker's request for an answer; absent if it holds none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_until: Option<Timestamp>,
+    /// Whether the asker's agent shows no dialog of its own before that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delays: bool,
     /// The place where the asker runs, as far as the hub knows it; absent if an answer by the hub reaches the asker.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,

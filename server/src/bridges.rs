@@ -16,6 +16,7 @@ pub mod claude_sessions;
 mod dir_watcher;
 pub mod forward;
 pub mod local_sessions;
+pub mod lost_answers;
 mod process_env;
 pub mod push;
 pub mod rules;

@@ -57,7 +57,7 @@ mod ranges;
 mod texts;
 mod transaction;
 
-pub use answer::{AnswerPath, place_of};
+pub use answer::{AnswerPath, HookConnection, place_of};
 pub use forward::ForwardCursor;
 pub use hub_protocol::Status;
 pub use inbox::{Inbox, Item};

@@ -1,7 +1,7 @@
 //! The intake of hook events: turns an agent's payload into a command. It may use `agents`,
 //! `core`, `fold`, `hub` and `waiters`.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::extract::Query;
 use axum::http::Uri;
@@ -24,11 +24,12 @@ use crate::waiters::{Activity, EventTurn, ToolReport};
 
 mod edits;
 
-/// A request is held for this long while the agent shows its own dialog. Then only its terminal can answer it.
-const HOLD: Duration = Duration::from_secs(3600);
+/// A request is held for this long while the agent shows its own dialog, in milliseconds. Then only its terminal can answer
+/// it.
+const HOLD_MS: i64 = 3_600_000;
 
-/// A request is held for this long if that delays the agent.
-const SHORT_HOLD: Duration = Duration::from_secs(60);
+/// A request is held for this long if that delays the agent, in milliseconds.
+const SHORT_HOLD_MS: i64 = 60_000;
 
 /// The command of an agent that waits in the background.
 const WAITS: &str = "hubctl wait";
@@ -190,15 +191,23 @@ impl HookRequest {
         let takes = self.event.takes?;
         let wanted = takes != AnswerKind::Permission || self.hub.rules().approvals;
         let delays = self.event.delays_dialog || self.params.is_headless();
-        let hold = match delays {
-            _ if !wanted => return None,
-            false => HOLD,
-            true if self.hub.has_dashboard() && !self.params.watched => SHORT_HOLD,
-            true => return None,
+        if !wanted || delays && !self.is_for_dashboard() {
+            return None;
+        }
+        Some(HeldHook {
+            within_ms: if delays { SHORT_HOLD_MS } else { HOLD_MS },
+            takes,
+            delays,
+        })
+    }
+
+    /// Whether the person answers on a dashboard: one is open, or was when an earlier hub held the request.
+    fn is_for_dashboard(&self) -> bool {
+        let is_repeated = || {
+            let once = self.once.as_ref()?;
+            self.hub.read(|state, _| state.has_done(once)).ok()
         };
-        let millis = hold.as_millis().try_into().unwrap_or(i64::MAX);
-        let until = Timestamp::now().plus_millis(millis);
-        Some(HeldHook { until, takes })
+        !self.params.watched && (self.hub.has_dashboard() || is_repeated() == Some(true))
     }
 
     /// Submits the event. The fold stores only what is new. `delivers` is whether the answer delivers notifications, so

@@ -152,7 +152,7 @@ impl Hub {
             log.hide(project, below);
         }
         let metrics = Arc::new(Metrics::new());
-        let waiters = Waiters::new(parts.limits, parts.offered);
+        let waiters = Waiters::new(parts.limits, parts.offered, parts.recovered.state.head());
         let presence = waiters.version();
         let waiters = SharedWaiters::from(waiters);
         let state = parts.recovered.state.clone();

@@ -150,7 +150,7 @@ async fn run(
             Box::pin(cluster.run(routes, &shutdown)).await;
         }
     };
-    let (served, (), (), (), (), (), (), (), (), ()) = tokio::join!(
+    let (served, (), (), (), (), (), (), (), (), (), ()) = tokio::join!(
         served,
         supervisor::watchdog(&hub, &shutdown),
         clustered,
@@ -158,6 +158,7 @@ async fn run(
         status_bridge.run(),
         bridges::local_sessions::watch(&hub, &status_files, &shutdown),
         bridges::claude_sessions::watch(&hub, &status_files, &shutdown),
+        bridges::lost_answers::watch(&hub, &shutdown),
         bridges::push::run(&hub, dir.path(), &shutdown),
         bridges::rules::run(&hub, &shutdown),
         forwards.run(&hub, &shutdown),

@@ -5,8 +5,8 @@
 //! wake limit ends. `settle` waits for a lull. Barriers decide when a wait ends, never which notifications it returns.
 //! All deadlines are in one queue; the writer tells the clock when the first of them is, and the clock submits `Tick`.
 //!
-//! The writer thread changes the waiters, and readers share them. A restart discards them by design: waiters reconnect,
-//! and notifications that were leased but not acknowledged are offered again, marked as redelivered.
+//! The writer thread changes the waiters, and readers share them. A restart discards them by design: waiters and hooks
+//! reconnect, and notifications that were leased but not acknowledged are offered again, marked as redelivered.
 //!
 //! It may use `core` and `fold`.
 
@@ -22,7 +22,7 @@ use tokio::sync::{oneshot, watch};
 use crate::core::agents_so_far::AgentsSoFar;
 use crate::core::sync;
 use crate::core::time::Now;
-use crate::fold::{SessionKey, State};
+use crate::fold::{HookConnection, SessionKey, State};
 
 mod activity;
 mod barrier;
@@ -53,8 +53,8 @@ pub use verdict::{Reach, WakeVerdict};
 pub use waiter::{Outcome, WaitSpec};
 
 pub use activity::Activity;
-pub use held_requests::Held;
 use held_requests::HeldRequests;
+pub use held_requests::{Held, HeldTime};
 use inbox_slot::InboxSlot;
 use latency::Latencies;
 use lease::{Lease, LeaseId};
@@ -116,9 +116,9 @@ impl From<Waiters> for SharedWaiters {
 }
 
 impl Waiters {
-    /// No waiters. Notifications up to `offered` may have been delivered before, so they are marked as
-    /// redelivered.
-    pub fn new(limits: WakeLimits, offered: Seq) -> Self {
+    /// No waiters. Notifications up to `offered` may have been delivered before, so they are marked as redelivered. Questions up
+    /// to `head` may have had a hook.
+    pub fn new(limits: WakeLimits, offered: Seq, head: Seq) -> Self {
         Self {
             slots: HashMap::new(),
             parked: HashMap::new(),
@@ -130,7 +130,7 @@ impl Waiters {
             offered,
             activity: Activity::default(),
             edits: Edits::default(),
-            held_requests: HeldRequests::default(),
+            held_requests: HeldRequests::new(head),
             latencies: Latencies::default(),
             next_id: 0,
             swept: Instant::now(),
@@ -138,12 +138,12 @@ impl Waiters {
         }
     }
 
-    /// Forgets all waiters, leases and wake limits, as a restart does; unanswered waits fail. Notifications up to
-    /// `offered` may have been delivered before.
-    pub fn restart(&mut self, offered: Seq) {
+    /// Forgets all waiters, leases and wake limits, as a restart after the record `head` does; unanswered waits fail.
+    /// Notifications up to there may have been delivered before.
+    pub fn restart(&mut self, head: Seq) {
         *self = Self {
             version: self.version.clone(),
-            ..Self::new(self.limits, offered)
+            ..Self::new(self.limits, head, head)
         };
         self.changed();
     }
@@ -204,9 +204,9 @@ impl Waiters {
         self.latencies.since(from)
     }
 
-    /// Holds a request for the answer to this question until then, or until the guard is dropped.
-    pub fn hold(&mut self, id: Seq, until: Timestamp) -> Held {
-        let held = self.held_requests.add(id, until, self.version.clone());
+    /// Holds a request for the answer to this question in this time, or until the guard is dropped.
+    pub fn hold(&mut self, id: Seq, time: HeldTime) -> Held {
+        let held = self.held_requests.add(id, time, self.version.clone());
         self.changed();
         held
     }
@@ -216,9 +216,19 @@ impl Waiters {
         self.held_requests.contains(id)
     }
 
-    /// Returns until when a request is held for the answer to this question.
-    pub fn held_until(&self, id: Seq) -> Option<Timestamp> {
-        self.held_requests.until(id)
+    /// Returns the time in which a request is held for the answer to this question.
+    pub fn held_time(&self, id: Seq) -> Option<HeldTime> {
+        self.held_requests.time(id)
+    }
+
+    /// Returns whether the hook is connected that delivers the answer to this question.
+    pub fn hook_connection(&self, id: Seq) -> HookConnection {
+        self.held_requests.connection(id)
+    }
+
+    /// Returns until when hooks are expected that an earlier hub held.
+    pub fn hooks_expected_until(&self) -> Instant {
+        self.held_requests.expected_until()
     }
 
     /// Returns the questions for whose answers requests are held.

@@ -6,6 +6,7 @@ mod faults;
 mod fence;
 mod forward;
 mod handover;
+mod hooks;
 mod join;
 mod load;
 mod nats;

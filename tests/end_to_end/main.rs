@@ -6,6 +6,7 @@ mod dashboard;
 mod doctor;
 mod exit_codes;
 mod fake;
+mod held_hooks;
 mod history;
 mod hook;
 mod hook_settings;

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hub_protocol::{InboxInfo, Inboxes, Notification, Question, Questions, Session};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 pub(crate) use crate::call::{Call, Done, Running, first_line, json, read};
@@ -156,6 +157,13 @@ impl Place {
     pub(crate) fn kill(&mut self) {
         let mut hub = self.hub.take().expect("a hub");
         hub.process.kill().expect("a living hub");
+        hub.process.wait().expect("its end");
+    }
+
+    /// Ends the hub with SIGTERM.
+    pub(crate) fn stop(&mut self) {
+        let mut hub = self.hub.take().expect("a hub");
+        let _ = kill_process(Pid::from_child(&hub.process), Signal::TERM);
         hub.process.wait().expect("its end");
     }
 

@@ -15,6 +15,7 @@ mod delivery;
 mod events;
 mod forward;
 mod guard;
+mod held_hooks;
 mod history;
 mod hooks;
 mod identity;

@@ -276,10 +276,11 @@ export interface Schemas {
         data?: unknown;
         delivery?: Schemas["AnswerDelivery"];
         held_until?: Schemas["Timestamp"];
+        delays?: boolean;
         deliverable: boolean;
         where?: Schemas["AskersPlace"];
     };
-    AnswerDelivery: "waiting" | "stored" | "delivered" | "taken" | "terminal";
+    AnswerDelivery: "waiting" | "reconnecting" | "stored" | "delivered" | "taken" | "terminal";
     SessionsEvent: {
         whole: boolean;
         sessions: Schemas["Session"][];
@@ -306,6 +307,8 @@ export interface Schemas {
         };
         claimed?: string;
         answerable: boolean;
+        delays?: boolean;
+        reconnecting?: boolean;
         where?: Schemas["AskersPlace"];
         project: Schemas["Project"];
         name: string;

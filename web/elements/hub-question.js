@@ -43,7 +43,8 @@ export class HubQuestion extends StoreElement {
   /** @type {Controls|null} */
   #controls = null;
   #left = timeElement('', () => this.store.now(), 'left');
-  #deadline = h('p', { class: 'deadline muted', hidden: true }, 'Answer here or in its terminal: ', this.#left);
+  #places = h('span');
+  #deadline = h('p', { class: 'deadline muted', hidden: true }, this.#places, this.#left);
   #content = h('div', { class: 'answers', role: 'group' });
   #answers = h('div', { class: 'answers', role: 'group' });
   #go = h('div', { class: 'go' });
@@ -109,6 +110,7 @@ export class HubQuestion extends StoreElement {
     for (const part of [this.#content, this.#answers]) setProperty(part, 'hidden', !takes || !this.isWhole);
     if (this.#repeatsText) setProperty(this.#text, 'hidden', takes);
     setProperty(this.#deadline, 'hidden', !takes || need.until === undefined);
+    setText(this.#places, need.delays ? 'Answer here: ' : 'Answer here or in its terminal: ');
     if (need.until !== undefined) setTime(this.#left, need.until);
     setProperty(this.#held, 'hidden', !held && !(isSending && open));
     for (const button of [this.#undo, this.#now]) setProperty(button, 'hidden', !held);
@@ -119,7 +121,7 @@ export class HubQuestion extends StoreElement {
     showError(this.#error, outbox.problem(key));
     if (need.answerable || !open) return;
     const location = need.where ?? session ?? {};
-    setText(this.#reason, reasonFor(session));
+    setText(this.#reason, reasonFor(session, need));
     this.#location.show(location, locationCommands(location, this.store.info?.host));
   }
 
@@ -288,9 +290,11 @@ export function contextOf(store, session) {
  * The reason why there are no buttons.
  *
  * @param {AttentionItem['session']} session
+ * @param {Need} need
  */
-function reasonFor(session) {
+function reasonFor(session, { reconnecting }) {
   if (session && isEnded(session)) return 'The asker has ended: an answer cannot be delivered.';
+  if (reconnecting) return 'The hub has just started, and waits for the asker’s hook to connect to it again. Until then, answer it in its own terminal, at:';
   return 'It waits in its own terminal, and the hub cannot deliver an answer there. Answer it at:';
 }
 

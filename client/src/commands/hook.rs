@@ -8,11 +8,12 @@ mod env_file;
 mod headless;
 mod input;
 mod object;
+mod outage;
 mod payload;
 mod surroundings;
 mod view;
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use hub_protocol::process::uptime_micros;
 use hub_protocol::{AckRequest, Agent, SpoolItem, SpoolKey, Spooled, SpooledHook, Timestamp};
@@ -21,6 +22,7 @@ use serde::de::IgnoredAny;
 
 use self::budget::Budget;
 use self::object::ObjectText;
+use self::outage::Outage;
 pub(crate) use self::payload::Payload;
 use self::surroundings::Surroundings;
 pub(crate) use self::surroundings::{PANE_DELIVERY, allows_pane_delivery, session_project};
@@ -42,7 +44,8 @@ pub(crate) use self::input::read_stdin;
 #[command(after_help = "\
 `hubctl hooks install` installs this command in an agent's settings. It reads the hook's JSON from stdin, or from the last
 argument, as Codex's `notify` passes it. It always exits 0, and within a second unless the hub holds a permission request
-for an answer. While the hub is down, it stores important events in the state directory.
+for an answer. If that hub ends, the next one holds it again. While the hub is down, it stores important events in the state
+directory.
 
 Examples:
   echo '{\"hook_event_name\":\"Stop\",\"session_id\":\"s1\",\"cwd\":\"/tmp\"}' | hubctl hook claude
@@ -79,6 +82,8 @@ struct HookRequest<'a> {
     key: SpoolKey,
     ts: Timestamp,
     budget: Budget,
+    /// Whether the agent shows no dialog before the hook ends.
+    delays: bool,
 }
 
 /// Sends the hook and prints the answer.
@@ -123,6 +128,7 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
             .maybe("app_server", in_app_server.then_some(true))
             .with("at", at),
         ts: Timestamp::now(),
+        delays: surroundings.headless || !payload.has_open_dialog(args.agent),
         context: &context,
         payload,
         key,
@@ -185,13 +191,29 @@ impl HookRequest<'_> {
         let path = self.path.clone().with("lease", true);
         let request =
             Request::post(path, self.payload.json()).header("idempotency-key", self.key.as_str());
-        let patience = if may_be_held {
-            budget::LONGEST_HOLD
+        let answer = if may_be_held {
+            self.held_answer(&hub, &request).await?
         } else {
-            self.budget.until_answered()
+            hub.send(&request, self.budget.until_answered()).await?
         };
-        let answer = hub.send(&request, patience).await?;
         Ok((hub, answer))
+    }
+
+    /// The answer to a request that the hub may hold. If the hub goes away meanwhile, the next one is asked under the same
+    /// key, so it holds the request for the same question.
+    async fn held_answer(&self, hub: &Hub, request: &Request) -> Result<Response, Error> {
+        let mut outage = Outage::new(self.delays);
+        loop {
+            let asked = Instant::now();
+            let error = match hub.send(request, self.budget.while_held()).await {
+                Err(error) if error.is_passing() => error,
+                answer => return answer,
+            };
+            let (env, patience) = (&self.context.env, self.budget.while_held());
+            if !outage.ends(hub, env, asked, patience).await {
+                return Err(error);
+            }
+        }
     }
 
     /// Prints the answer, and acknowledges the notifications in it after the output is flushed.

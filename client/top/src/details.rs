@@ -203,8 +203,10 @@ impl Details {
         } else if known.outbox.is_sending(question.id) {
             self.push(Tone::Alert, "Sending …");
         } else if !is_answerable(question) {
-            let text = "It waits in its own terminal, and the hub cannot deliver an answer there · g go there";
-            self.push(Tone::Alert, text);
+            self.push(
+                Tone::Alert,
+                &format!("{} · g go there", elsewhere(question)),
+            );
             let place = question.place.clone().unwrap_or_default();
             let parts: Vec<_> = [place.host, place.cwd, place.pane]
                 .into_iter()
@@ -213,10 +215,12 @@ impl Details {
             self.optional(Tone::Dim, "at ", Some(&parts.join(" · ")));
         } else if let Some(until) = question.held_until {
             let left = age(known.now, until);
-            self.push(
-                Tone::Dim,
-                &format!("answer here or in its terminal, {left} left"),
-            );
+            let or = if question.delays {
+                ""
+            } else {
+                " or in its terminal"
+            };
+            self.push(Tone::Dim, &format!("answer here{or}, {left} left"));
         }
         self.optional(Tone::Alert, "", known.outbox.problem(question.id));
     }
@@ -359,6 +363,16 @@ impl Details {
     }
 }
 
+/// Why no answer by the hub reaches the asker now.
+fn elsewhere(question: &Question) -> &'static str {
+    match question.delivery {
+        Some(AnswerDelivery::Reconnecting) => {
+            "The hub has just started, and waits for the hook of its agent to connect again"
+        }
+        _ => "It waits in its own terminal, and the hub cannot deliver an answer there",
+    }
+}
+
 /// Whether an answer by the hub reaches the asker.
 pub(crate) fn is_answerable(question: &Question) -> bool {
     question.deliverable && question.delivery != Some(AnswerDelivery::Terminal)
@@ -472,5 +486,27 @@ mod tests {
             text.contains("in its own terminal") && text.contains("at %7"),
             "{text}"
         );
+    }
+    #[test]
+    fn a_question_whose_hook_is_not_back_at_a_new_hub_says_so() {
+        let mut store = store();
+        store.questions[0].deliverable = false;
+        store.questions[0].delivery = Some(AnswerDelivery::Reconnecting);
+        let text = shown(&store, "db", &Outbox::default()).join("\n");
+        assert!(text.contains("waits for the hook of its agent"), "{text}");
+    }
+
+    #[test]
+    fn a_question_that_delays_its_agent_is_not_in_its_terminal_yet() {
+        let mut store = store();
+        for (delays, expected) in [
+            (false, "here or in its terminal, 2 min"),
+            (true, "here, 2 min"),
+        ] {
+            store.questions[0].held_until = Some(at(220));
+            store.questions[0].delays = delays;
+            let text = shown(&store, "db", &Outbox::default()).join("\n");
+            assert!(text.contains(expected), "{text}");
+        }
     }
 }

@@ -16,6 +16,17 @@ use crate::core::command::Refusal;
 use crate::core::notification::{Draft, kind_of};
 use crate::core::record::{Emitted, Record};
 
+/// Whether the hook that delivers the answer to a question is connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookConnection {
+    /// The hub holds its request.
+    Held,
+    /// The hub does not hold it yet: it has just started, and the hook may connect again.
+    Expected,
+    /// The hub does not hold it.
+    Gone,
+}
+
 /// How an answer reaches the asker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerPath {
@@ -109,19 +120,27 @@ impl State {
     }
 
     /// Returns how far the answer to a question has come; `None` if the question was closed without an answer.
-    /// `is_held` is whether a hook request is held for the answer.
-    pub fn answer_delivery(&self, question: &Question, is_held: bool) -> Option<AnswerDelivery> {
+    /// `hook` is for a question whose answer a hook delivers.
+    pub fn answer_delivery(
+        &self,
+        question: &Question,
+        hook: HookConnection,
+    ) -> Option<AnswerDelivery> {
         let key = question.key.as_deref().unwrap_or_default();
         let by_hook = is_held_key(key);
         Some(match question.state {
-            QuestionState::Open | QuestionState::Claimed => match by_hook {
-                true if is_held => AnswerDelivery::Waiting,
-                false if !is_dialog_key(key) => AnswerDelivery::Waiting,
-                _ => AnswerDelivery::Terminal,
+            QuestionState::Open | QuestionState::Claimed if by_hook => match hook {
+                HookConnection::Held => AnswerDelivery::Waiting,
+                HookConnection::Expected => AnswerDelivery::Reconnecting,
+                HookConnection::Gone => AnswerDelivery::Terminal,
             },
+            QuestionState::Open | QuestionState::Claimed if is_dialog_key(key) => {
+                AnswerDelivery::Terminal
+            }
+            QuestionState::Open | QuestionState::Claimed => AnswerDelivery::Waiting,
             QuestionState::Answered if by_hook => match question.progress {
-                Progress::Stored if is_held => AnswerDelivery::Stored,
-                Progress::Stored => AnswerDelivery::Terminal,
+                Progress::Stored if hook == HookConnection::Gone => AnswerDelivery::Terminal,
+                Progress::Stored => AnswerDelivery::Stored,
                 Progress::Delivered => AnswerDelivery::Delivered,
                 Progress::Taken => AnswerDelivery::Taken,
             },
@@ -161,7 +180,7 @@ impl State {
         }
         let asker = self.resolve(&question.project, &question.from);
         let asker = self.session(&question.project, asker);
-        let delivery = self.answer_delivery(question, true);
+        let delivery = self.answer_delivery(question, HookConnection::Held);
         asker.is_some_and(Session::is_alive)
             && question
                 .answer
@@ -173,7 +192,7 @@ impl State {
     }
 
     /// Records that the agent got the answer to a held question. If it could not be given to the agent, the question is
-    /// open again, because the agent's own dialog waits for the answer.
+    /// open again, because the agent's own dialog waits for the answer, unless its session has gone on since it asked.
     pub(super) fn decide_note_answer(
         &self,
         id: Seq,
@@ -194,9 +213,25 @@ impl State {
                 by: None,
                 at: now,
             })
+        } else if self.has_gone_on_since(question) {
+            settled_question(id, QuestionState::Withdrawn, Some("resumed"), None, now)
         } else {
             settled_question(id, QuestionState::Open, None, None, now)
         }]
+    }
+
+    /// Whether the session that asked has reported another state since. That of a subagent goes on meanwhile.
+    fn has_gone_on_since(&self, question: &Question) -> bool {
+        let asker = self.resolve(&question.project, &question.from);
+        let asker = self.session(&question.project, asker);
+        subagent_of(question).is_none() && asker.is_some_and(|it| it.ts > question.ts)
+    }
+
+    /// Returns the questions whose answers are stored for held hooks and not delivered.
+    pub fn undelivered_questions(&self) -> impl Iterator<Item = Seq> {
+        let all = self.questions.all_undelivered();
+        let stored = all.filter(|(_, _, it)| it.progress == Progress::Stored);
+        stored.map(|(_, id, _)| id)
     }
 
     /// Returns the answers that the hooks of a session or its subagent delivered, and that it has not taken yet.
@@ -206,10 +241,10 @@ impl State {
         subagent: Option<&str>,
     ) -> Vec<Seq> {
         let all = self.questions.all_undelivered();
-        let of = all.filter(|(_, it)| (&it.project, &it.from) == place);
-        let of = of.filter(|(_, it)| subagent_of(it) == subagent);
-        let delivered = of.filter(|(_, it)| it.progress == Progress::Delivered);
-        delivered.map(|(answer, _)| answer).collect()
+        let of = all.filter(|(_, _, it)| (&it.project, &it.from) == place);
+        let of = of.filter(|(_, _, it)| subagent_of(it) == subagent);
+        let delivered = of.filter(|(_, _, it)| it.progress == Progress::Delivered);
+        delivered.map(|(answer, _, _)| answer).collect()
     }
 
     /// Returns the question that a draft answers. Fails if the sender may not answer it.

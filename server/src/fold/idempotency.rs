@@ -88,6 +88,11 @@ impl IdempotencyKeys {
 }
 
 impl State {
+    /// Whether a request with this key was carried out before.
+    pub fn has_done(&self, once: &IdempotencyKey) -> bool {
+        self.keys.by_key.contains_key(&once.key)
+    }
+
     /// Returns the record that remembers a command's key; `None` if it has no key or changes nothing.
     pub(super) fn key_used(
         &self,

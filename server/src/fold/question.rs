@@ -189,9 +189,9 @@ impl QuestionTable {
     }
 
     /// Returns every answer that held hooks deliver and that is not taken yet, with its question.
-    pub(super) fn all_undelivered(&self) -> impl Iterator<Item = (Seq, &Question)> {
+    pub(super) fn all_undelivered(&self) -> impl Iterator<Item = (Seq, Seq, &Question)> {
         let all = self.undelivered.iter();
-        all.filter_map(|(answer, id)| Some((*answer, self.get(*id)?)))
+        all.filter_map(|(answer, id)| Some((*answer, *id, self.get(*id)?)))
     }
 
     /// Notes how far these answers have come, if held hooks deliver them.

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use hub_protocol::{
-    InboxName, Kind, Need, NeedKind, PhaseName, Place, Priority, ProjectName, QuestionState, Seq,
-    SessionState, Settled, Timestamp, Whole,
+    AnswerDelivery, InboxName, Kind, Need, NeedKind, PhaseName, Place, Priority, ProjectName,
+    QuestionState, Seq, SessionState, Settled, Timestamp, Whole,
 };
 
 use super::Hub;
@@ -119,7 +119,9 @@ fn of_question(
     };
     let answerable = is_answerable(state, waiters, id, question);
     let is_open = !question.state.is_final();
-    let held_until = waiters.read().held_until(id);
+    let held = waiters.read().held_time(id).filter(|_| is_open);
+    let hook = waiters.read().hook_connection(id);
+    let delivery = state.answer_delivery(question, hook);
     let location = |id| state.location(id).unwrap_or(id);
     let by = question.by.clone();
     FoundNeed {
@@ -127,12 +129,14 @@ fn of_question(
             id: id.to_string(),
             kind,
             since: question.ts,
-            until: held_until.filter(|_| is_open),
+            until: held.map(|it| it.until),
+            delays: held.is_some_and(|it| it.delays),
+            reconnecting: delivery == Some(AnswerDelivery::Reconnecting),
             settled: (!is_open).then(|| Settled {
                 state: question.state,
                 by: by.clone(),
                 answer: None,
-                delivery: state.answer_delivery(question, held_until.is_some()),
+                delivery,
             }),
             claimed: by.filter(|_| question.state == QuestionState::Claimed),
             answerable: is_open && answerable,
@@ -163,7 +167,7 @@ fn of_question(
 pub fn is_answerable(state: &State, waiters: &SharedWaiters, id: Seq, question: &Question) -> bool {
     match state.reach(question) {
         AnswerPath::Inbox => true,
-        AnswerPath::Request => waiters.read().held_until(id).is_some(),
+        AnswerPath::Request => waiters.read().is_held(id),
         AnswerPath::Nowhere => false,
     }
 }

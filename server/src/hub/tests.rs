@@ -2,11 +2,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
-use hub_protocol::{Epoch, ProjectName, SessionInfo, Timestamp};
+use hub_protocol::{Epoch, ProjectName, SessionInfo};
 
 use super::*;
 use crate::core::answer::AnswerKind;
-use crate::core::command::{AgentEvent, HeldHook, Hook};
+use crate::core::command::{AgentEvent, HeldHook, Hook, IdempotencyKey};
 use crate::core::record::kinds;
 use crate::core::sync::lock;
 use crate::log::journal::Health;
@@ -43,10 +43,9 @@ fn hub(journal: Arc<dyn Journal>) -> Hub {
     hub
 }
 
-#[tokio::test]
-async fn a_permission_is_held_from_its_commit_until_its_request_ends() {
-    let hub = memory_hub();
-    let hook = Hook {
+/// A question of the session `w1`, whose hook is held.
+pub(crate) fn held_question() -> Command {
+    Command::Hook(Box::new(Hook {
         project: ProjectName::default(),
         given: None,
         id: "w1".parse().unwrap(),
@@ -54,26 +53,52 @@ async fn a_permission_is_held_from_its_commit_until_its_request_ends() {
         other: None,
         shares_process: false,
         subagent: None,
-        happened: AgentEvent::Permission {
-            text: "make".into(),
-            data: Some(serde_json::Value::Null),
+        happened: AgentEvent::Asks {
+            text: "Which?".into(),
+            options: Vec::new(),
+            data: serde_json::Value::Null,
         },
         event: "PermissionRequest".into(),
         watched: false,
         held: Some(HeldHook {
-            until: Timestamp::now(),
-            takes: AnswerKind::Permission,
+            within_ms: 60_000,
+            takes: AnswerKind::Text,
+            delays: false,
         }),
-        once: None,
+        once: Some(IdempotencyKey::new("k", b"claude")),
         derived_at: None,
         acted: None,
         wordless: false,
+    }))
+}
+
+/// Asks [`held_question`] and answers it. The hook does not get the answer, as if the hub had died; returns the question.
+pub(crate) async fn lost_answer(hub: &Hub) -> Seq {
+    let done = hub.submit(held_question()).await.unwrap();
+    let post = hub_protocol::Post {
+        msg: "this one".into(),
+        from: Some("person".parse().unwrap()),
+        kind: Some(hub_protocol::Kind::Answer),
+        reply_to: Some(done.ids[0]),
+        ..hub_protocol::Post::default()
     };
-    let done = hub.submit(Command::Hook(Box::new(hook))).await.unwrap();
-    let id = done.ids[0];
+    let context = draft::Context::new(hub).by_person(true);
+    let drafts = vec![draft::prepare(post, &context).unwrap()];
+    let answer = Command::Notify { drafts, once: None };
+    hub.submit(answer).await.unwrap();
+    done.ids[0]
+}
+
+#[tokio::test]
+async fn a_question_is_held_from_its_commit_until_its_request_ends_and_again_when_it_is_repeated() {
+    let hub = memory_hub();
+    let done = hub.submit(held_question()).await.unwrap();
+    let (id, time) = (done.ids[0], done.held.as_ref().unwrap().time());
     assert!(hub.waiters().read().is_held(id));
     drop(done);
     assert!(!hub.waiters().read().is_held(id));
+    let again = hub.submit(held_question()).await.unwrap();
+    assert_eq!((&again.ids, again.held.unwrap().time()), (&vec![id], time));
     hub.stop();
 }
 

@@ -18,7 +18,7 @@ use crate::fold::State;
 use crate::hub::metrics::Metrics;
 use crate::log::journal::{Entry, Health, JournalError};
 use crate::log::{Event, Log};
-use crate::waiters::SharedWaiters;
+use crate::waiters::{HeldTime, SharedWaiters};
 
 mod ask;
 mod decide;
@@ -301,9 +301,15 @@ impl Writer {
         {
             if let (Command::Hook(hook), Ok(done)) = (command, verdict)
                 && let (Some(held), Some(id)) = (&hook.held, done.ids.first())
+                && let Some(question) = self.state.question(*id)
             {
                 let waiters = locked.get_or_insert_with(|| self.waiters.write());
-                done.held = Some(waiters.hold(*id, held.until));
+                // A hook that asks again, at the next hub, gets no more time.
+                let time = HeldTime {
+                    until: question.ts.plus_millis(held.within_ms),
+                    delays: held.delays,
+                };
+                done.held = Some(waiters.hold(*id, time));
             }
         }
         self.log.publish(events);

@@ -97,7 +97,7 @@ impl Place {
     fn new() -> Self {
         Self {
             state: State::default(),
-            presence: Waiters::new(LIMITS, 0),
+            presence: Waiters::new(LIMITS, 0, 0),
             now: Now::read(),
         }
     }

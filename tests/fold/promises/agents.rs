@@ -67,8 +67,12 @@ impl Hub {
             AgentEvent::Permission { .. } => AnswerKind::Permission,
             _ => AnswerKind::Text,
         };
-        let until = Timestamp::from_millis(i64::MAX);
-        self.changed_hook(id, event, |it| it.held = Some(HeldHook { until, takes }))
+        let held = HeldHook {
+            within_ms: 3_600_000,
+            takes,
+            delays: false,
+        };
+        self.changed_hook(id, event, |it| it.held = Some(held))
     }
 
     pub(super) fn changed_hook(

@@ -1,7 +1,7 @@
 //! Answers: which posts and senders answer a question, and how an answer reaches the asker.
 
 use hub_protocol::{AnswerDelivery, Post, QuestionState};
-use hubd::fold::AnswerPath;
+use hubd::fold::{AnswerPath, HookConnection};
 
 use super::questions::claim;
 use super::*;
@@ -17,8 +17,17 @@ impl Hub {
     }
 
     fn delivery(&self, id: Seq, is_held: bool) -> Option<AnswerDelivery> {
+        let hook = if is_held {
+            HookConnection::Held
+        } else {
+            HookConnection::Gone
+        };
+        self.delivery_with(id, hook)
+    }
+
+    fn delivery_with(&self, id: Seq, hook: HookConnection) -> Option<AnswerDelivery> {
         let question = self.state.question(id).expect("a question");
-        self.state.answer_delivery(question, is_held)
+        self.state.answer_delivery(question, hook)
     }
 
     fn unfinished(&self) -> Vec<Seq> {
@@ -153,6 +162,30 @@ fn an_answer_that_its_hook_could_not_deliver_leaves_the_question_to_the_terminal
     assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
     assert_eq!(hub.delivery(id, false), None);
     assert!(hub.unfinished().is_empty());
+}
+
+#[test]
+fn an_answer_that_no_hook_delivered_closes_the_question_of_a_session_that_has_gone_on() {
+    let mut hub = Hub::new();
+    hub.held_hook("w1", permission());
+    let id = hub.open_question(0);
+    hub.post(approves("person", id));
+    hub.pass(1);
+    hub.hook("w1", AgentEvent::Worked);
+    hub.note_answer(id, false);
+    assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
+}
+
+#[test]
+fn while_a_hook_is_expected_at_a_new_hub_its_question_waits_for_it() {
+    let mut hub = Hub::new();
+    hub.held_hook("w1", permission());
+    let id = hub.open_question(0);
+    let expected = |hub: &Hub| hub.delivery_with(id, HookConnection::Expected);
+    assert_eq!(expected(&hub), Some(AnswerDelivery::Reconnecting));
+    hub.post(approves("person", id));
+    assert_eq!(expected(&hub), Some(AnswerDelivery::Stored));
+    assert_eq!(hub.delivery(id, false), Some(AnswerDelivery::Terminal));
 }
 
 #[test]

@@ -28,6 +28,17 @@ fn a_repeat_returns_the_first_ids_and_another_request_with_the_key_is_refused() 
 }
 
 #[test]
+fn a_repeated_hook_returns_the_question_that_it_asked() {
+    let mut hub = Hub::new();
+    let mut asks = hook("w1", asks("A or B?"));
+    asks.once = Some(once("k", "same"));
+    let asks = Command::Hook(Box::new(asks));
+    hub.run(&asks);
+    let question = hub.open_question(0);
+    assert_eq!(repeats(&hub, &asks), Ok(Some(vec![question])));
+}
+
+#[test]
 fn a_key_is_kept_for_a_day() {
     let mut hub = Hub::new();
     hub.run(&keyed("k", "same"));

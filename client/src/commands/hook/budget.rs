@@ -19,7 +19,7 @@ const BODY: Duration = Duration::from_millis(50);
 const SYNC_UNTIL: Duration = Duration::from_millis(700);
 
 /// How long to wait while the hub holds a question or a permission request for an answer.
-pub(super) const LONGEST_HOLD: Duration = Duration::from_secs(3_605);
+const LONGEST_HOLD: Duration = Duration::from_secs(3_605);
 
 /// The remaining time of one hook.
 #[derive(Debug, Clone, Copy)]
@@ -42,6 +42,11 @@ impl Budget {
     /// How long earlier events may take from now.
     pub(super) fn for_earlier(&self) -> Duration {
         EARLIER_BY.saturating_sub(self.started.elapsed())
+    }
+
+    /// How long the hub may go on to hold the hook.
+    pub(super) fn while_held(&self) -> Duration {
+        LONGEST_HOLD.saturating_sub(self.started.elapsed())
     }
 
     /// How long the rest of an answer may take from now.

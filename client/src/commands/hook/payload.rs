@@ -102,7 +102,21 @@ impl Payload {
                 let tool = self.text("tool_name").or_else(|| self.text("toolName"));
                 tool.is_some_and(|it| QUESTIONS.contains(&it))
             }
-            _ => self.fields.get("answerable").and_then(Value::as_bool) == Some(true),
+            _ => self.is_answerable(),
+        }
+    }
+
+    /// Whether the module within the agent can answer its dialog, which is shown meanwhile.
+    fn is_answerable(&self) -> bool {
+        self.fields.get("answerable").and_then(Value::as_bool) == Some(true)
+    }
+
+    /// Whether the agent shows a dialog in its terminal while the hub holds this request. Claude Code shows one of a subagent
+    /// in the background afterwards.
+    pub(super) fn has_open_dialog(&self, agent: Agent) -> bool {
+        match agent {
+            Agent::Claude => self.event() == "PermissionRequest" && self.text("agent_id").is_none(),
+            _ => self.is_answerable(),
         }
     }
 
@@ -191,5 +205,21 @@ mod tests {
         for event in ["Stop", "SessionStart", "TeammateIdle", "stop"] {
             assert!(of(event).is_eventful(), "{event}");
         }
+    }
+    #[test]
+    fn a_dialog_is_open_while_its_hook_runs_in_claude_code_itself_and_where_a_module_answers_it() {
+        let permission = payload(r#"{"hook_event_name":"PermissionRequest"}"#);
+        assert!(permission.has_open_dialog(Agent::Claude));
+        assert!(
+            !permission.has_open_dialog(Agent::Codex) && !permission.has_open_dialog(Agent::Qwen)
+        );
+        for after in [
+            r#"{"hook_event_name":"PermissionRequest","agent_id":"a"}"#,
+            r#"{"hook_event_name":"Elicitation"}"#,
+        ] {
+            assert!(!payload(after).has_open_dialog(Agent::Claude), "{after}");
+        }
+        let asked = payload(r#"{"hook_event_name":"question.asked","answerable":true}"#);
+        assert!(asked.has_open_dialog(Agent::OpenCode));
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Surroundings {
     directory: Directory,
     process: Option<Process>,
     /// Whether the session is headless: it answers one prompt and ends.
-    headless: bool,
+    pub(super) headless: bool,
 }
 
 impl Surroundings {

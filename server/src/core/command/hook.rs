@@ -50,10 +50,12 @@ pub struct Hook {
 /// A hook's request that the hub holds until its question is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldHook {
-    /// The end of the time for an answer.
-    pub until: Timestamp,
+    /// The time for an answer, from the question on, in milliseconds.
+    pub within_ms: i64,
     /// The answers that the agent takes.
     pub takes: AnswerKind,
+    /// Whether the agent shows no dialog meanwhile.
+    pub delays: bool,
 }
 
 impl Hook {

@@ -228,14 +228,14 @@ pub(super) fn marks_of(
     routed: bool,
 ) -> HistoryMarks {
     let answered = |it: &&Question| it.state == QuestionState::Answered;
-    let is_held = || waiters.read().held_until(id).is_some();
+    let hook = || waiters.read().hook_connection(id);
     HistoryMarks {
         status: state.status(id, routed),
         seen: state.is_seen(id),
         delivery: state
             .question(id)
             .filter(answered)
-            .and_then(|it| state.answer_delivery(it, is_held())),
+            .and_then(|it| state.answer_delivery(it, hook())),
     }
 }
 

@@ -34,6 +34,8 @@ use crate::hub::Hub;
 use crate::waiters::{Batch, MAX_TEXT_BYTES, Offered, WaitSpec};
 
 mod handover;
+#[cfg(test)]
+mod tests;
 
 use handover::{Handover, HandoverBody};
 
@@ -359,15 +361,20 @@ async fn held_reply(
 ) -> Result<HeldReply, ApiError> {
     let hook = request.command(delivers)?;
     let done = request.hub.submit(hook).await?;
-    let Some(&id) = done.ids.first() else {
+    let (Some(&id), Some(guard)) = (done.ids.first(), done.held) else {
         return Ok(HeldReply::default());
     };
+    let left = guard.time().until.as_millis() - Timestamp::now().as_millis();
+    let patience = Duration::from_millis(left.try_into().unwrap_or(0));
     // After a denial no other hook reports that the turn goes on, and the turn's stop would not count as news.
     let worked = request.command_of(AgentEvent::Worked, None);
-    let handover = Handover::new(&request.hub, id, done.held, worked);
-    let left = held.until.as_millis() - Timestamp::now().as_millis();
-    let patience = Duration::from_millis(left.try_into().unwrap_or(0));
-    let question = questions::settled(&request.hub, id, patience).await?;
+    let mut handover = Handover::new(&request.hub, id, guard, worked);
+    let question = tokio::select! {
+        biased;
+        question = questions::settled(&request.hub, id, patience) => question?,
+        () = handover.forgotten() => return Err(Code::NoActiveHub.into()),
+        () = request.hub.without_dashboard(), if held.delays => return Ok(HeldReply::default()),
+    };
     let is_answered = question.state == QuestionState::Answered;
     let Some(answer) = question.answer.filter(|_| is_answered) else {
         return Ok(HeldReply::default());

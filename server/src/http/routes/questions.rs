@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use hub_protocol::{
-    AnswerDelivery, ByPost, InboxName, Place, ProjectName, Question, Questions, Seq, Timestamp,
+    AnswerDelivery, ByPost, InboxName, Place, ProjectName, Question, Questions, Seq,
 };
 use serde::Deserialize;
 use tokio::time::Instant;
@@ -27,7 +27,7 @@ use crate::http::request::payload::Payload;
 use crate::hub::Hub;
 use crate::hub::needs::is_answerable;
 use crate::hub::refused::AnswerAttempt;
-use crate::waiters::SharedWaiters;
+use crate::waiters::{HeldTime, SharedWaiters};
 
 /// At most this many questions are in one page.
 const MAX_LIMIT: usize = 2_000;
@@ -77,23 +77,22 @@ pub(super) struct QuestionStatus {
     name: Option<String>,
     pub(super) deliverable: bool,
     delivery: Option<AnswerDelivery>,
-    held_until: Option<Timestamp>,
-    is_held: bool,
+    held: Option<HeldTime>,
     pub(super) place: Option<Place>,
 }
 
 impl QuestionStatus {
     fn new(fold: &Fold, waiters: &SharedWaiters, id: Seq, asked: &FoldQuestion) -> Self {
-        let held_until = waiters.read().held_until(id);
+        let held = waiters.read().held_time(id);
+        let hook = waiters.read().hook_connection(id);
         let deliverable = is_answerable(fold, waiters, id, asked);
         let name = fold.other_name(&asked.project, &asked.from);
         Self {
             asked: asked.clone(),
             name: name.map(str::to_owned),
             deliverable,
-            delivery: fold.answer_delivery(asked, held_until.is_some()),
-            is_held: held_until.is_some(),
-            held_until: held_until.filter(|_| !asked.state.is_final()),
+            delivery: fold.answer_delivery(asked, hook),
+            held,
             place: if deliverable {
                 None
             } else {
@@ -106,7 +105,7 @@ impl QuestionStatus {
 impl QuestionStatus {
     /// Whether a held hook is passing the answer on.
     pub(super) fn passes_on(&self) -> bool {
-        self.is_held && self.delivery == Some(AnswerDelivery::Stored)
+        self.held.is_some() && self.delivery == Some(AnswerDelivery::Stored)
     }
 }
 
@@ -287,6 +286,7 @@ pub(super) async fn shown(
     let request = request_of_approval(&said);
     let controls = controls(&said);
     let asked = status.asked;
+    let held = status.held.filter(|_| !asked.state.is_final());
     let answer = match asked.answer {
         Some(answer) => stored::notification(hub, answer).await.ok(),
         None => None,
@@ -315,7 +315,8 @@ pub(super) async fn shown(
         data: said.data,
         deliverable: status.deliverable,
         delivery: status.delivery,
-        held_until: status.held_until,
+        held_until: held.map(|it| it.until),
+        delays: held.is_some_and(|it| it.delays),
         place: status.place,
     })
 }

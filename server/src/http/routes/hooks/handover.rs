@@ -25,13 +25,20 @@ pub(super) struct Handover {
 }
 
 impl Handover {
-    pub(super) fn new(hub: &Hub, question: Seq, held: Option<Held>, worked: Command) -> Self {
+    pub(super) fn new(hub: &Hub, question: Seq, held: Held, worked: Command) -> Self {
         Self {
             hub: hub.clone(),
             question,
-            held,
+            held: Some(held),
             worked: Some(worked),
             written: false,
+        }
+    }
+
+    /// Returns once this hub cannot take an answer any more, because another one of the cluster is active.
+    pub(super) async fn forgotten(&mut self) {
+        if let Some(held) = &mut self.held {
+            held.forgotten().await;
         }
     }
 }
@@ -43,6 +50,10 @@ impl Drop for Handover {
             question: self.question,
             delivered: self.written,
         };
+        // The hook asks the next hub again, which still has an answer for it.
+        if !self.written && (hub.shutdown().is_cancelled() || hub.is_standby()) {
+            return;
+        }
         // The hub stops if there is no runtime.
         let Ok(runtime) = Handle::try_current() else {
             return;
