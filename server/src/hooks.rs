@@ -24,11 +24,11 @@ use crate::waiters::{Activity, EventTurn, ToolReport};
 
 mod edits;
 
-/// A request is held for this long while the agent shows its own dialog, in milliseconds. Then only its terminal can answer
-/// it.
+/// A request is held for this long while the agent shows its own dialog, or waits for a form: the time that the agents'
+/// settings give such a hook, in milliseconds. Then only the terminal can answer it.
 const HOLD_MS: i64 = 3_600_000;
 
-/// A request is held for this long if that delays the agent, in milliseconds.
+/// A request is held for this long if that delays the agent.
 const SHORT_HOLD_MS: i64 = 60_000;
 
 /// The command of an agent that waits in the background.
@@ -185,17 +185,19 @@ impl HookRequest {
 
     /// How the request is held for the person's answer; `None` if it is not held.
     ///
-    /// It is held for long only while the agent shows its own dialog. If holding it delays the agent's dialog, or if the
-    /// session has no terminal, it is held briefly, and only while a dashboard is open.
+    /// It is held for long while the agent shows its own dialog. If holding it delays the agent's dialog, or if the session
+    /// has no terminal, it is held only while a dashboard is open, and briefly unless a form is filled in there.
     fn hold(&self) -> Option<HeldHook> {
         let takes = self.event.takes?;
         let wanted = takes != AnswerKind::Permission || self.hub.rules().approvals;
-        let delays = self.event.delays_dialog || self.params.is_headless();
+        let headless = self.params.is_headless();
+        let delays = self.event.delays_dialog || headless;
         if !wanted || delays && !self.is_for_dashboard() {
             return None;
         }
+        let is_long = !delays || takes == AnswerKind::Form && !headless;
         Some(HeldHook {
-            within_ms: if delays { SHORT_HOLD_MS } else { HOLD_MS },
+            within_ms: if is_long { HOLD_MS } else { SHORT_HOLD_MS },
             takes,
             delays,
         })

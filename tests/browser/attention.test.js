@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 
-import { allow, openAnew, openDashboard, stage, startHub, test, until } from './support/index.js';
+import { allow, axe, openAnew, openDashboard, stage, startHub, test, until } from './support/index.js';
 import { killProcess, startAgent } from './support/world.js';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -141,6 +141,35 @@ test('a permission that is no longer held loses its buttons', async () => {
   stop.abort();
   await item.getByText('It waits in its own terminal').waitFor();
   assert.equal(await item.getByRole('button', { name: 'Approve' }).count(), 0);
+});
+
+test('what was filled into a form whose time is over stays in view, and can be copied also when the form is gone', async () => {
+  const hub = await startHub();
+  const page = await openDashboard(hub, { options: { permissions: ['clipboard-read', 'clipboard-write'] } });
+  const stop = new AbortController();
+  const properties = { host: { type: 'string', title: 'Host' }, note: { type: 'string' }, tls: { type: 'boolean' }, db: { type: 'string', enum: ['a', 'b'], enumNames: ['Postgres', 'SQLite'] } };
+  const payload = { hook_event_name: 'Elicitation', session_id: 'search', cwd: PROJECT, mcp_server_name: 'db', message: 'Which?', mode: 'form', requested_schema: { type: 'object', properties } };
+  const headers = { authorization: `Bearer ${hub.token}`, 'content-type': 'application/json' };
+  fetch(`${hub.url}/hooks/claude?name=search&project=${PROJECT}`, { method: 'POST', headers, body: JSON.stringify(payload), signal: stop.signal }).catch(() => {});
+  const card = page.locator('hub-question');
+  await card.getByLabel('Host').fill('mill');
+  await card.getByLabel('tls').check();
+  await card.getByLabel('db').selectOption('b');
+  stop.abort();
+  await card.getByText('The time for an answer here is over, and what you typed was not sent.').waitFor();
+  assert.equal(await card.getByLabel('Host').isVisible(), false);
+  const filled = 'Host: mill\ntls: yes\ndb: SQLite';
+  await card.getByText(filled).waitFor();
+  await axe(page);
+  const copied = async (/** @type {import('playwright-core').Locator} */ within) => {
+    await page.evaluate(() => navigator.clipboard.writeText(''));
+    await within.getByRole('button', { name: 'Copy what you typed' }).click();
+    return until(() => page.evaluate(() => navigator.clipboard.readText()), { what: 'a copied text' });
+  };
+  assert.equal(await copied(card), filled);
+  await worked(hub, 'search');
+  await card.waitFor({ state: 'detached' });
+  assert.equal(await copied(page.locator('hub-settled')), filled);
 });
 
 test('an invisible character in a command is shown', async () => {

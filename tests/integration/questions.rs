@@ -267,16 +267,17 @@ async fn a_permission_is_allowed_for_the_session_as_its_agent_suggests() {
 }
 
 #[tokio::test]
-async fn a_request_that_delays_its_agent_is_held_briefly_and_only_for_an_open_dashboard() {
+async fn a_request_that_delays_its_agent_is_held_only_for_an_open_dashboard_and_briefly_unless_it_is_a_form()
+ {
     let schema = json!({ "type": "object", "properties": { "db": { "type": "string", "enum": ["pg", "lite"] } }, "required": ["db"] });
     let form = json!({ "hook_event_name": "Elicitation", "mcp_server_name": "t", "message": "Which?", "mode": "form", "requested_schema": schema });
     let accepted =
         json!({ "hookEventName": "Elicitation", "action": "accept", "content": { "db": "pg" } });
     let allowed =
         json!({ "hookEventName": "PermissionRequest", "decision": { "behavior": "allow" } });
-    for (query, event, answer, reply) in [
-        ("", form, "pg", accepted),
-        ("headless=true", permission(), "allow", allowed),
+    for (query, event, answer, reply, seconds) in [
+        ("", form, "pg", accepted, 3_600),
+        ("headless=true", permission(), "allow", allowed, 60),
     ] {
         let (hub, client) = memory_hub();
         assert_eq!(client.hook(query, "w1", event.clone()).await, Value::Null);
@@ -302,7 +303,7 @@ async fn a_request_that_delays_its_agent_is_held_briefly_and_only_for_an_open_da
         };
         let held =
             at("held_until").expect("a time").as_millis() - at("ts").expect("a time").as_millis();
-        assert_eq!(held, 60_000);
+        assert_eq!(held, seconds * 1_000);
         assert_eq!(question["delays"], true);
         let id = question["id"].as_u64().expect("an id");
         if query.is_empty() {

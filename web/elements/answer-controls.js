@@ -15,7 +15,7 @@ import { onCtrlEnter } from './parts.js';
  * @typedef {object} Controls
  * @property {HTMLElement} [content] what is read and filled in
  * @property {HTMLElement} bar the controls that send the answer, which stay in view
- * @property {() => string} draft the text that the person has typed
+ * @property {() => string} draft what the person has typed and chosen; empty if nothing
  * @property {Partial<Record<string, () => void>>} keys by the id of the key's action
  * @property {(n: number) => void} [choose] chooses the option with this number, from 1
  *
@@ -130,7 +130,7 @@ function asks(all, name, send) {
   const content = h('div', { class: 'asks' }, ...groups.map((group) => group.element));
   const bar = h('div', { class: 'row' }, h('button', { class: isSimple ? '' : 'primary', 'aria-label': `Answer, ${name}`, title: 'Answer (Enter)', onclick: submit }, 'Answer'));
   const current = () => groups.find((group) => group.element.contains(document.activeElement)) ?? groups.find(isEmpty) ?? groups.at(-1);
-  return { content, bar, draft: () => groups.map(({ choice }) => choice().text).join('\n').trim(), keys: { enter: submit, reply: () => current()?.reply() }, choose: (n) => current()?.choose(n) };
+  return { content, bar, draft: () => (groups.length > 1 ? lines(groups.map(({ title, choice }) => [title, choice().words])) : groups[0].choice().words), keys: { enter: submit, reply: () => current()?.reply() }, choose: (n) => current()?.choose(n) };
 }
 
 /**
@@ -153,6 +153,7 @@ function askGroup({ question, header, many, options }, name, answer, submit) {
   const element = h('fieldset', {}, h('legend', {}, header && h('span', { class: 'header' }, header), ' ', question), options.length > 0 && choices, other);
   return {
     element,
+    title: header || question,
     focus: () => (inputs[0]?.isConnected ? inputs[0] : other).focus(),
     reply: () => other.focus(),
     choice: () => chosen(options.filter((_, at) => inputs[at].checked).map(({ label }) => label), other.value.trim()),
@@ -163,6 +164,11 @@ function askGroup({ question, header, many, options }, name, answer, submit) {
 /** @param {string[]} labels @param {string} text */
 function chosen(labels, text) {
   return { labels, text, words: [...labels, text].filter(Boolean).join(', ') };
+}
+
+/** One line for each part that has a value. @param {[label: string, value: string][]} parts */
+function lines(parts) {
+  return parts.filter(([, value]) => value !== '').map(([label, value]) => `${label}: ${value}`).join('\n');
 }
 
 /**
@@ -185,13 +191,15 @@ function form(fields, name, send) {
   const content = h('form', { class: 'form', id, onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); submit(); } }, ...rows.map(({ row }) => row));
   const bar = h('div', { class: 'row' }, h('button', { class: 'primary', type: 'submit', form: id, 'aria-label': `Answer, ${name}` }, 'Answer'), h('button', { type: 'button', 'aria-label': `Decline, ${name}`, onclick: decline }, 'Decline'));
   const first = () => /** @type {HTMLElement|null} */ (content.querySelector('input, select'))?.focus();
-  return { content, bar, draft: () => rows.map(({ typed }) => typed()).filter(Boolean).join('\n'), keys: { enter: submit, deny: decline, reply: first } };
+  const filled = () => lines(rows.map(({ field, words }) => [field.label, words()]));
+  const untouched = filled();
+  return { content, bar, draft: () => (filled() === untouched ? '' : filled()), keys: { enter: submit, deny: decline, reply: first } };
 }
 
 /**
  * @param {Field} field
  * @param {string} name
- * @returns {{row: HTMLElement, value: () => unknown, typed: () => string}} `value` is undefined for an empty field
+ * @returns {{row: HTMLElement, value: () => unknown, words: () => string}} `value` is undefined for an empty field, and `words` is empty
  */
 function fieldInput({ label, description, type, required, choices, initial }, name) {
   const about = description && h('span', { class: 'description' }, description);
@@ -199,19 +207,20 @@ function fieldInput({ label, description, type, required, choices, initial }, na
   const row = (/** @type {HTMLElement} */ input) => h('label', { class: 'field' }, h('span', {}, label, required && ' *', about), input);
   if (type === 'boolean') {
     const input = h('input', { type: 'checkbox', 'aria-label': props['aria-label'], checked: initial === true });
-    return { row: row(input), value: () => input.checked, typed: () => '' };
+    return { row: row(input), value: () => input.checked, words: () => (input.checked ? 'yes' : 'no') };
   }
   if (type === 'choice' || type === 'choices') {
     const isChosen = (/** @type {string} */ value) => (Array.isArray(initial) ? initial.includes(value) : initial === value);
     const empty = type === 'choice' && h('option', { value: '' }, '–');
     const input = h('select', { ...props, multiple: type === 'choices' }, empty, ...choices.map((choice) => h('option', { value: choice.value, selected: isChosen(choice.value) }, choice.label)));
-    const values = () => [...input.selectedOptions].map(({ value }) => value);
-    return { row: row(input), value: () => (type === 'choices' ? values() : input.value || undefined), typed: () => '' };
+    const chosen = () => [...input.selectedOptions].filter(({ value }) => value !== '');
+    const values = () => chosen().map(({ value }) => value);
+    return { row: row(input), value: () => (type === 'choices' ? values() : input.value || undefined), words: () => chosen().map(({ text }) => text).join(', ') };
   }
   const isNumber = type === 'number' || type === 'integer';
   const given = typeof initial === 'string' || typeof initial === 'number' ? String(initial) : '';
   const input = h('input', { ...props, type: isNumber ? 'number' : 'text', step: isNumber && (type === 'integer' ? '1' : 'any'), value: given });
-  return { row: row(input), value: () => (input.value === '' ? undefined : isNumber ? input.valueAsNumber : input.value), typed: () => (isNumber ? '' : input.value) };
+  return { row: row(input), value: () => (input.value === '' ? undefined : isNumber ? input.valueAsNumber : input.value), words: () => input.value };
 }
 
 /**

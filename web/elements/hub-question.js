@@ -2,6 +2,7 @@
 
 import './hub-location.js';
 import { answerControls } from './answer-controls.js';
+import { copyable } from './copyable.js';
 import { h } from './dom.js';
 import { goFrom } from './hub-go.js';
 import { errorLine, setProperty, setText, showError, stateBadge } from './parts.js';
@@ -56,12 +57,14 @@ export class HubQuestion extends StoreElement {
   #shownResult = '';
   #elsewhere = h('div', { class: 'elsewhere', hidden: true });
   #reason = h('p');
+  #unsent = h('div', { hidden: true });
+  #shownUnsent = '';
   #location = /** @type {HubLocation} */ (document.createElement('hub-location'));
   #withdraw = h('button', { class: 'ghost small', title: 'Withdraws the question: it can no longer be answered' }, 'Withdraw');
   #mark = h('button', { class: 'ghost small', hidden: true, 'aria-keyshortcuts': 'x', title: 'To approve several together (x)', onclick: () => this.dispatchEvent(new Event('mark', { bubbles: true })) }, 'Mark');
   #error = errorLine();
 
-  /** The text that the person has typed and not sent. */
+  /** What the person has typed or chosen, and not sent. */
   get draft() {
     return this.#controls?.draft() ?? '';
   }
@@ -121,8 +124,18 @@ export class HubQuestion extends StoreElement {
     showError(this.#error, outbox.problem(key));
     if (need.answerable || !open) return;
     const location = need.where ?? session ?? {};
-    setText(this.#reason, reasonFor(session, need));
+    const draft = need.reconnecting ? '' : this.draft;
+    this.#showUnsent(draft);
+    setText(this.#reason, reasonFor(session, need, draft));
     this.#location.show(location, locationCommands(location, this.store.info?.host));
+  }
+
+  /** @param {string} draft that can no longer be sent */
+  #showUnsent(draft) {
+    setProperty(this.#unsent, 'hidden', !draft);
+    if (!draft || draft === this.#shownUnsent) return;
+    this.#shownUnsent = draft;
+    this.#unsent.replaceChildren(copyable(draft, 'Copy what you typed'));
   }
 
   /**
@@ -187,6 +200,7 @@ export class HubQuestion extends StoreElement {
       offered.length > 0 ? h('ul', { class: 'offered', 'aria-label': `Offered answers, ${name}` }, ...offered.map((option) => h('li', {}, option))) : '',
       this.#reason,
       this.#location,
+      this.#unsent,
     );
     this.#before.hidden = context === '';
     if (context) this.#showText(/** @type {HTMLElement} */ (this.#before.lastElementChild), context);
@@ -291,10 +305,12 @@ export function contextOf(store, session) {
  *
  * @param {AttentionItem['session']} session
  * @param {Need} need
+ * @param {string} draft
  */
-function reasonFor(session, { reconnecting }) {
+function reasonFor(session, { reconnecting }, draft) {
   if (session && isEnded(session)) return 'The asker has ended: an answer cannot be delivered.';
   if (reconnecting) return 'The hub has just started, and waits for the asker’s hook to connect to it again. Until then, answer it in its own terminal, at:';
+  if (draft) return 'The time for an answer here is over, and what you typed was not sent. Answer it in its own terminal, at:';
   return 'It waits in its own terminal, and the hub cannot deliver an answer there. Answer it at:';
 }
 
