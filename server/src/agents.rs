@@ -20,6 +20,7 @@ mod claude;
 mod codex;
 mod copilot;
 mod cursor;
+mod dialog_news;
 mod extension;
 mod gemini;
 pub mod instructions;
@@ -27,6 +28,7 @@ mod kimi;
 mod qwen;
 mod reset_time;
 
+pub use dialog_news::DialogNews;
 pub use reset_time::reset_time;
 
 /// A hook event in the form that is common to all agents.
@@ -54,6 +56,9 @@ pub struct ParsedHook {
     pub bypasses: Option<bool>,
     /// The tool call that the event reports.
     pub tool: Option<ToolUse>,
+    /// What the event tells of the dialogs before it; `None` if the agent shows none while its hook is held, so that any
+    /// next step proves that it used the answer.
+    pub news: Option<DialogNews>,
     /// The files that a tool has edited, as the agent names them.
     pub edited: Vec<String>,
     /// The cause of the turn that begins next, if this event only reports that.
@@ -192,6 +197,7 @@ fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
         delays_dialog: false,
         bypasses: None,
         tool: None,
+        news: None,
         edited: Vec::new(),
         next_turn: None,
     }

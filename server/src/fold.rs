@@ -12,7 +12,7 @@ use hub_protocol::{InboxName, Preferences, ProjectName, Seq, SessionState, Times
 use serde::{Deserialize, Serialize};
 
 use crate::core::command::{Command, Decision, Refusal};
-use crate::core::record::{ClockMoved, Led, Record};
+use crate::core::record::{ClockMoved, Led, Record, Turn};
 use crate::core::rule::RuleSet;
 
 // What a command changes and a record applies, one concept a file:
@@ -253,6 +253,9 @@ impl State {
                     session.note_turn(seq, &it.turn, &it.evidence, it.at);
                 };
                 self.sessions.change(&it.project, &it.session, seq, note);
+                if matches!(it.turn, Turn::Stopped { .. }) {
+                    self.end_turn((&it.project, &it.session));
+                }
             }
             Record::SessionEnded(it) => self.apply_gone(seq, it),
             Record::PrimaryTaken(it) => self.sessions.take_primary(&it.project, &it.session),

@@ -22,6 +22,7 @@ use crate::fold::SessionKey;
 use crate::hub::Hub;
 use crate::waiters::{Activity, EventTurn, ToolReport};
 
+mod answers;
 mod edits;
 
 /// A request is held for this long while the agent shows its own dialog, or waits for a form: the time that the agents'
@@ -215,12 +216,12 @@ impl HookRequest {
     /// Submits the event. The fold stores only what is new. `delivers` is whether the answer delivers notifications, so
     /// that the agent continues.
     pub async fn submit(&self, delivers: bool) -> Result<(), Rejected> {
-        self.hub.submit(self.command(delivers)?).await?;
+        self.hub.submit(self.command(delivers).await?).await?;
         Ok(())
     }
 
     /// The command for the event.
-    pub fn command(&self, delivers: bool) -> Result<Command, Rejected> {
+    pub async fn command(&self, delivers: bool) -> Result<Command, Rejected> {
         let mut happened = self.event.happened.clone();
         let mut acted = None;
         match &mut happened {
@@ -246,7 +247,7 @@ impl HookRequest {
         }
         let mut command = self.command_of(happened, self.once.clone());
         if let Command::Hook(hook) = &mut command {
-            hook.acted = acted;
+            (hook.acted, hook.used) = (acted, self.used_answers().await?);
         }
         Ok(command)
     }
@@ -269,6 +270,7 @@ impl HookRequest {
             derived_at: None,
             acted: None,
             wordless: !self.hub.rules().keep_words,
+            used: None,
         }))
     }
 

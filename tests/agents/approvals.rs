@@ -1,7 +1,7 @@
 //! Permissions, plans and forms of Claude Code, answered from the hub with default settings.
 
 use hub_harness::model::{Reply, Request, rules};
-use hub_harness::until;
+use hub_harness::{pause, until};
 use serde_json::json;
 
 use crate::support::{Claude, InstalledHub, installed};
@@ -74,6 +74,30 @@ fn a_permission_given_in_the_terminal_closes_its_question_while_the_tool_runs() 
     until("the tool runs", || {
         hub.project().join("there").exists().then_some(())
     });
+}
+
+#[test]
+fn a_denial_that_the_agent_did_not_read_before_its_terminal_allowed_the_call_is_not_taken() {
+    let hub = InstalledHub::new();
+    let claude = start(&hub, rules([("Hello", Reply::bash("touch there"))]));
+    claude.submit("Hello");
+    let id = asked(&hub);
+    claude.until_shown(PERMISSION);
+    let hooks = hub.marker().processes().into_iter();
+    let mut hooks = hooks.filter(|it| it.command.contains("hook claude"));
+    let hook = hooks.next().expect("the held hook");
+    pause(hook.pid.try_into().expect("a process"), true);
+    answer(&hub, &id, "deny");
+    claude.confirm(PERMISSION);
+    let id = id.parse().expect("an id");
+    until("the terminal has settled it", || {
+        let mut steps = hub.trace(id).into_iter();
+        steps.any(|it| it["by"] == "resumed").then_some(())
+    });
+    hub.published("Agent main completed");
+    let steps = hub.trace(id);
+    assert!(steps.iter().all(|it| it["state"] != "taken"), "{steps:?}");
+    assert!(hub.project().join("there").exists());
 }
 
 /// A model that plans: it writes the plan, shows it, and shows it again when it is rejected.

@@ -43,17 +43,24 @@ fn is_answered(vendor: &Vendor, tool: &str, input: Value) {
     let terminal = vendor.open(&hub, model);
     let _dashboard = hub.dashboard();
     terminal.submit(PROMPT);
-    is_asked_and_answered(&hub);
+    let asked = is_asked_and_answered(&hub);
     terminal.model.until_received(ANSWER);
     hub.published(" completed");
+    is_taken(&hub, &asked);
 }
 
-fn is_asked_and_answered(hub: &InstalledHub) {
+/// Waits until an event of the agent told that it used the answer.
+fn is_taken(hub: &InstalledHub, asked: &Value) {
+    hub.step(asked["id"].as_u64().expect("an id"), "taken");
+}
+
+fn is_asked_and_answered(hub: &InstalledHub) -> Value {
     let question = hub.question();
     let text = question["msg"].as_str().expect("a text");
     assert!(text.contains(" asks: Which db?"), "{text}");
     assert_eq!(question["options"], json!(["postgres", "sqlite"]));
     answer(hub, &question, ANSWER);
+    question
 }
 
 #[test]
@@ -127,6 +134,7 @@ fn is_allowed(vendor: &Vendor, tool: &str) {
     answer(&hub, &asked, "allow");
     file(&hub, "granted");
     hub.published(" completed");
+    is_taken(&hub, &asked);
 }
 
 #[test]
@@ -163,6 +171,7 @@ fn is_denied_to_a_subagent(
     answer(&hub, &asked, "deny: not so, says the hub");
     terminal.model.until_received(told);
     hub.published(" completed");
+    is_taken(&hub, &asked);
     assert!(hub.open_questions().is_empty());
     assert!(!hub.project().join("granted").exists());
 }

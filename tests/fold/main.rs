@@ -30,5 +30,6 @@ fn hook(id: &InboxName, happened: AgentEvent) -> Hook {
         derived_at: None,
         acted: None,
         wordless: false,
+        used: None,
     }
 }

@@ -33,6 +33,7 @@ mod sessions;
 mod stats;
 mod status_files;
 mod timeline;
+mod two_answers;
 mod why;
 
 /// A hub without a disk, and a client with its token.

@@ -148,7 +148,9 @@ async fn an_answer_is_stored_then_delivered_then_taken() {
     ask.await.expect("a reply");
     // It stays in the list until the agent has gone on.
     assert_fields(&open(&client).await, delivered);
-    hook(&client, json!({ "hook_event_name": "PostToolUse" })).await;
+    let mut ran = permission();
+    ran["hook_event_name"] = "PostToolUse".into();
+    hook(&client, ran).await;
     assert_eq!(client.read("/questions").await["questions"], json!([]));
     assert_eq!(client.question(id).await["delivery"], "taken");
     let trace = client.trace(id).await.to_string();

@@ -3,6 +3,7 @@
 use hub_protocol::{Verdict, WAKE_MARK};
 use serde_json::{Map, Value, json};
 
+use super::dialog_news::{Call, DialogNews};
 use super::{
     HookReply, InvalidSessionId, ParsedHook, ToolUse, answer_kind, argument, edited, flag, hook,
     permission_text, session, text,
@@ -34,7 +35,21 @@ const MAX_TITLE: usize = 200;
 const PERMANENT_ERRORS: [&str; 3] = ["billing_error", "authentication_failed", "invalid_request"];
 
 pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
-    parse_with(payload, happened)
+    let hook = parse_with(payload, happened)?;
+    Ok(ParsedHook {
+        news: Some(news(payload)),
+        ..hook
+    })
+}
+
+/// What an event tells of the dialogs before it. A denied call reports no end.
+fn news(payload: &Map<String, Value>) -> DialogNews {
+    match text(payload, "hook_event_name") {
+        "PreToolUse" => DialogNews::Began(Call::of(payload)),
+        "PostToolUse" | "PostToolUseFailure" => DialogNews::Ran(Call::of(payload)),
+        "PermissionRequest" | "Stop" | "StopFailure" | "SubagentStop" => DialogNews::WentOn,
+        _ => DialogNews::Nothing,
+    }
 }
 
 /// Parses a payload in Claude Code's format, of an agent whose events `happened` maps.
@@ -316,19 +331,24 @@ fn labels(question: &Value) -> Vec<String> {
 }
 
 /// The input of the tool with the person's answers, one for each question.
-fn answered(data: &Value, answers: &[String]) -> Value {
+fn answered(data: &Value, given: &[String]) -> Value {
     let mut input = data["tool_input"].clone();
+    if let Some(input) = input.as_object_mut() {
+        input.insert("answers".into(), answers(data, given));
+    }
+    input
+}
+
+/// The person's answers by their questions.
+pub(super) fn answers(data: &Value, given: &[String]) -> Value {
     let said = |text: &str| match text.trim() {
         "" => "(no answer)".into(),
         _ => text.into(),
     };
-    let answers = questions_of(&input).iter().zip(answers);
+    let answers = questions_of(&data["tool_input"]).iter().zip(given);
     let answers = answers.filter_map(|(it, text)| Some((it["question"].as_str()?, said(text))));
     let answers: Map<String, Value> = answers.map(|(it, text)| (it.into(), text)).collect();
-    if let Some(input) = input.as_object_mut() {
-        input.insert("answers".into(), answers.into());
-    }
-    input
+    answers.into()
 }
 
 pub(super) fn permission_request(payload: &Map<String, Value>) -> AgentEvent {

@@ -4,6 +4,7 @@
 use hub_protocol::Verdict;
 use serde_json::{Map, Value, json};
 
+use super::dialog_news::DialogNews;
 use super::{
     HookReply, InvalidSessionId, ParsedHook, answer_kind, claude, edited, flag, hook, session,
     stopped, text,
@@ -29,6 +30,7 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
         accepts_context: matches!(name, "chat.message" | "tool.execute.after"),
         happened: happened(name, payload, properties),
         takes,
+        news: news(name, properties),
         edited: edited(payload),
         ..hook(payload, session(payload, "session_id")?, name)
     })
@@ -58,6 +60,30 @@ fn happened(
         "tool.execute.after" | "permission.replied" | "question.replied" | "question.rejected"
         | "form.replied" | "form.cancelled" => AgentEvent::Worked,
         _ => AgentEvent::Seen,
+    }
+}
+
+/// What an event tells of the dialog that was closed; `None` if it closes one without saying how.
+fn news(name: &str, properties: &Map<String, Value>) -> Option<DialogNews> {
+    match name {
+        "permission.replied" => match text(properties, "reply") {
+            "once" | "always" => Some(DialogNews::Decided { allowed: true }),
+            "reject" => Some(DialogNews::Decided { allowed: false }),
+            _ => None,
+        },
+        "question.replied" => {
+            let all = properties.get("answers")?.as_array()?;
+            let joined = |labels: &Value| {
+                let labels = labels.as_array().into_iter().flatten();
+                labels
+                    .filter_map(Value::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            };
+            Some(DialogNews::Answered(all.iter().map(joined).collect()))
+        }
+        "question.rejected" => Some(DialogNews::Answered(Vec::new())),
+        _ => Some(DialogNews::Nothing),
     }
 }
 

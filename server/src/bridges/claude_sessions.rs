@@ -272,6 +272,7 @@ async fn submit(hub: &Hub, session: &KnownSession, happened: AgentEvent) {
         derived_at: Some(session.seq),
         acted: None,
         wordless: false,
+        used: None,
     };
     if let Err(error) = hub.submit(Command::Hook(Box::new(hook))).await {
         tracing::warn!(%error, "the state of a session file could not be noted");

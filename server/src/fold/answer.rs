@@ -7,14 +7,16 @@ use hub_protocol::{
     SessionState, Timestamp, Way,
 };
 
+use super::delivery::is_proof;
 use super::dialog::{answer_kind, is_dialog_key, is_held_key, subagent_of};
 use super::question::{Progress, Question, settled_question};
 use super::session::Session;
+use super::status::settled;
 use super::transaction::Transaction;
 use super::{State, texts};
-use crate::core::command::Refusal;
+use crate::core::command::{AgentEvent, Hook, Refusal};
 use crate::core::notification::{Draft, kind_of};
-use crate::core::record::{Emitted, Record};
+use crate::core::record::{Emitted, Record, SettleReason};
 
 /// Whether the hook that delivers the answer to a question is connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,7 +143,7 @@ impl State {
             QuestionState::Answered if by_hook => match question.progress {
                 Progress::Stored if hook == HookConnection::Gone => AnswerDelivery::Terminal,
                 Progress::Stored => AnswerDelivery::Stored,
-                Progress::Delivered => AnswerDelivery::Delivered,
+                Progress::Delivered | Progress::Untold => AnswerDelivery::Delivered,
                 Progress::Taken => AnswerDelivery::Taken,
             },
             QuestionState::Answered => self.inbox_delivery(question, question.answer?)?,
@@ -173,15 +175,16 @@ impl State {
         })
     }
 
-    /// Whether the asker is alive and does not have its answer yet.
+    /// Whether the asker is alive and does not have its answer yet. Beyond the turn, no event tells of the answer of a hook.
     pub fn awaits_delivery(&self, question: &Question) -> bool {
-        if question.state != QuestionState::Answered {
+        if question.state != QuestionState::Answered || question.progress == Progress::Untold {
             return false;
         }
         let asker = self.resolve(&question.project, &question.from);
         let asker = self.session(&question.project, asker);
         let delivery = self.answer_delivery(question, HookConnection::Held);
-        asker.is_some_and(Session::is_alive)
+        let is_given = question.progress == Progress::Delivered;
+        asker.is_some_and(|it| it.is_alive() && (it.is_in_turn() || !is_given))
             && question
                 .answer
                 .is_some_and(|it| self.outcomes.get(it).is_none())
@@ -231,20 +234,60 @@ impl State {
     pub fn undelivered_questions(&self) -> impl Iterator<Item = Seq> {
         let all = self.questions.all_undelivered();
         let stored = all.filter(|(_, _, it)| it.progress == Progress::Stored);
-        stored.map(|(_, id, _)| id)
+        stored.map(|(id, _, _)| id)
     }
 
-    /// Returns the answers that the hooks of a session or its subagent delivered, and that it has not taken yet.
-    pub(super) fn answers_without_proof(
+    /// Returns the answers that the hooks of a session or its subagent deliver and that it has not taken as far as the hub
+    /// knows, each after its question.
+    pub fn unproven_answers(
         &self,
         place: (&ProjectName, &InboxName),
         subagent: Option<&str>,
-    ) -> Vec<Seq> {
+    ) -> Vec<(Seq, Seq)> {
         let all = self.questions.all_undelivered();
         let of = all.filter(|(_, _, it)| (&it.project, &it.from) == place);
         let of = of.filter(|(_, _, it)| subagent_of(it) == subagent);
-        let delivered = of.filter(|(_, _, it)| it.progress == Progress::Delivered);
-        delivered.map(|(answer, _, _)| answer).collect()
+        of.map(|(id, answer, _)| (id, answer)).collect()
+    }
+
+    /// Returns the records about the answers that the agent took, and those instead of which it took the answer of its own
+    /// terminal, because this event tells it.
+    pub(super) fn told_answers(
+        &self,
+        place: (&ProjectName, &InboxName),
+        hook: &Hook,
+        now: Timestamp,
+    ) -> Vec<Record> {
+        let (mut taken, mut records) = (Vec::new(), Vec::new());
+        for (id, answer) in self.unproven_answers(place, hook.subagent.as_deref()) {
+            match uses(hook, answer) {
+                Some(true) if self.is_given(id) => taken.push(answer),
+                Some(false) => {
+                    let (state, by) = (QuestionState::Withdrawn, Some("resumed"));
+                    records.push(settled_question(id, state, by, None, now));
+                }
+                _ => {}
+            }
+        }
+        let (acked, by) = (SettleReason::Acked, Some("resumed"));
+        records.extend(settled(taken, Some(place), acked, by, now));
+        records
+    }
+
+    /// Notes that a turn of a session ended: no answer that its hooks gave is waited for.
+    pub(super) fn end_turn(&mut self, place: (&ProjectName, &InboxName)) {
+        let all = self.questions.all_undelivered();
+        let given = all.filter(|(_, _, it)| {
+            (&it.project, &it.from) == place && it.progress == Progress::Delivered
+        });
+        let given: Vec<Seq> = given.map(|(_, answer, _)| answer).collect();
+        self.questions.note_answers(&given, Progress::Untold);
+    }
+
+    /// Whether the hook of a question gave its answer to the agent.
+    fn is_given(&self, id: Seq) -> bool {
+        let question = self.question(id);
+        question.is_some_and(|it| it.progress >= Progress::Delivered)
     }
 
     /// Returns the question that a draft answers. Fails if the sender may not answer it.
@@ -315,5 +358,30 @@ pub fn place_of(info: &SessionInfo) -> Place {
         host: info.host.clone(),
         cwd: info.cwd.clone(),
         pane: info.pane.clone(),
+    }
+}
+
+/// Whether the agent used an answer that its hook delivered; `None` if the event does not tell.
+fn uses(hook: &Hook, answer: Seq) -> Option<bool> {
+    match &hook.used {
+        Some(told) => {
+            let told = told.iter().find(|(it, _)| *it == answer);
+            told.map(|(_, used)| *used)
+        }
+        None => proves_use(hook).then_some(true),
+    }
+}
+
+/// Whether the event is a next step of the session or its subagent. A held request is not yet proof that the model
+/// continued; neither is a file. But the next dialog proves that the one before it was answered.
+fn proves_use(hook: &Hook) -> bool {
+    let asks = matches!(
+        hook.happened,
+        AgentEvent::Asks { .. } | AgentEvent::Permission { .. }
+    );
+    match hook.held {
+        Some(_) if asks => true,
+        _ if hook.subagent.is_some() => hook.happened == AgentEvent::Worked,
+        held => held.is_none() && hook.derived_at.is_none() && is_proof(&hook.happened, Way::Hook),
     }
 }

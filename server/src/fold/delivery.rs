@@ -68,7 +68,7 @@ fn overdue(unproven: &Deadlines<Seq>, now: Timestamp) -> Vec<Seq> {
 /// model reading anything. A rewake is proved only by the prompt that the waiter's exit starts, even in the middle of a
 /// turn. Any other event may mean that the waiter died before it could wake the session. An announcement is no delivery:
 /// the answer to the hook of its prompt emits the items again.
-fn is_proof(event: &AgentEvent, way: Way) -> bool {
+pub(super) fn is_proof(event: &AgentEvent, way: Way) -> bool {
     match event {
         _ if way.announces() => false,
         AgentEvent::Idle { .. }
@@ -211,23 +211,7 @@ impl State {
                 now,
             )
         });
-        let mut proved: Vec<Record> = proved.collect();
-        if is_proof(event, Way::Hook) {
-            proved.extend(self.taken_answers((project, session), None, now));
-        }
-        proved
-    }
-
-    /// Returns the records that acknowledge the answers to the dialogs of a session or its subagent, because it went on.
-    pub(super) fn taken_answers(
-        &self,
-        (project, session): (&ProjectName, &InboxName),
-        subagent: Option<&str>,
-        now: Timestamp,
-    ) -> Vec<Record> {
-        let answers = self.answers_without_proof((project, session), subagent);
-        let place = Some((project, session));
-        settled(answers, place, SettleReason::Acked, Some("resumed"), now)
+        proved.collect()
     }
 
     /// Returns the records that hold the JSON of items emitted by a session's wakes without proof yet, oldest first. A

@@ -76,19 +76,11 @@ impl State {
         if let Some(process) = joins.or(hook.process().filter(|_| moves)) {
             transaction.switch_to(&(project.clone(), key.clone()), process);
         }
-        // A held request is not yet proof that the model continued, so it proves no delivery; neither does a file. But the
-        // next dialog proves that the one before it was answered.
-        let asks = matches!(
-            hook.happened,
-            AgentEvent::Asks { .. } | AgentEvent::Permission { .. }
-        );
-        let subagent = hook.subagent.as_deref();
-        let went_on = subagent.is_some() && hook.happened == AgentEvent::Worked;
-        if went_on || hook.held.is_some() && asks {
-            transaction.also(self.taken_answers(place, subagent, now));
-        } else if subagent.is_none() && hook.held.is_none() && hook.derived_at.is_none() {
+        // A held request is not yet proof that the model continued; neither is a file.
+        if hook.subagent.is_none() && hook.held.is_none() && hook.derived_at.is_none() {
             transaction.also(self.proved_by(place, &hook.happened, now));
         }
+        transaction.also(self.told_answers(place, hook, now));
         let mut context = HookContext {
             state: self,
             transaction: &mut transaction,

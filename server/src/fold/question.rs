@@ -57,6 +57,8 @@ pub enum Progress {
     Stored,
     /// The hook's answer carried it.
     Delivered,
+    /// The hook's answer carried it, and the turn ended without an event that tells whether the agent used it.
+    Untold,
     /// A later event of the session proves that the agent went on.
     Taken,
 }
@@ -188,10 +190,10 @@ impl QuestionTable {
         { self.undelivered.contains_key(&answer) }.then_some((question, answer))
     }
 
-    /// Returns every answer that held hooks deliver and that is not taken yet, with its question.
+    /// Returns every question with an answer that held hooks deliver and that is not taken yet, and the answer.
     pub(super) fn all_undelivered(&self) -> impl Iterator<Item = (Seq, Seq, &Question)> {
         let all = self.undelivered.iter();
-        all.filter_map(|(answer, id)| Some((*answer, *id, self.get(*id)?)))
+        all.filter_map(|(answer, id)| Some((*id, *answer, self.get(*id)?)))
     }
 
     /// Notes how far these answers have come, if held hooks deliver them.

@@ -69,6 +69,7 @@ pub(crate) fn held_question() -> Command {
         derived_at: None,
         acted: None,
         wordless: false,
+        used: None,
     }))
 }
 

@@ -43,6 +43,11 @@ impl Hub {
         })
     }
 
+    /// Applies an event of `w1` that tells this of answers to it, and nothing of others.
+    fn tells_of(&mut self, used: &[(Seq, bool)], event: AgentEvent) {
+        self.changed_hook("w1", event, |it| it.used = Some(used.to_vec()));
+    }
+
     pub(super) fn answer(&mut self, from: &str, id: Seq) -> Result<Vec<Record>, Refusal> {
         self.try_notify(vec![answer(from, id)])
     }
@@ -146,6 +151,54 @@ fn the_next_dialog_of_a_session_proves_that_it_took_the_answer_to_the_one_before
     hub.note_answer(id, true);
     hub.held_hook("w1", permission());
     assert_eq!(hub.delivery(id, false), Some(AnswerDelivery::Taken));
+}
+
+#[test]
+fn an_event_that_tells_which_answer_counted_proves_no_other() {
+    for (used, state, delivery) in [
+        (
+            Some(true),
+            QuestionState::Answered,
+            Some(AnswerDelivery::Taken),
+        ),
+        (Some(false), QuestionState::Withdrawn, None),
+        (
+            None,
+            QuestionState::Answered,
+            Some(AnswerDelivery::Delivered),
+        ),
+    ] {
+        let mut hub = Hub::new();
+        hub.held_hook("w1", permission());
+        let id = hub.open_question(0);
+        hub.post(approves("person", id));
+        let answer = hub.asked(id).2.expect("an answer");
+        hub.tells_of(&[(answer, true)], AgentEvent::Seen);
+        assert_eq!(hub.delivery(id, true), Some(AnswerDelivery::Stored));
+        hub.note_answer(id, true);
+        let told = used.map(|used| (answer, used));
+        hub.tells_of(told.as_slice(), AgentEvent::Seen);
+        assert_eq!(
+            (hub.asked(id).0, hub.delivery(id, false)),
+            (state, delivery)
+        );
+    }
+}
+
+#[test]
+fn an_answer_is_not_waited_for_beyond_its_turn() {
+    let mut hub = Hub::new();
+    hub.held_hook("w1", permission());
+    let id = hub.open_question(0);
+    hub.post(approves("person", id));
+    hub.note_answer(id, true);
+    hub.held_hook("w1", AgentEvent::Worked);
+    assert_eq!(hub.unfinished(), [id]);
+    hub.tells_of(&[], stop("Done."));
+    assert!(hub.unfinished().is_empty());
+    hub.tells_of(&[], AgentEvent::Worked);
+    assert!(hub.unfinished().is_empty(), "in a later turn");
+    assert_eq!(hub.delivery(id, false), Some(AnswerDelivery::Delivered));
 }
 
 #[test]

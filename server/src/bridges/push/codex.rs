@@ -157,6 +157,7 @@ impl CodexThreads {
             derived_at: Some(candidate.seq),
             acted: None,
             wordless: false,
+            used: None,
         };
         if let Err(error) = self.hub.submit(Command::Hook(Box::new(decided))).await {
             tracing::warn!(%error, "the end of a dialog could not be noted");

@@ -36,6 +36,10 @@ pub struct Hook {
     pub held: Option<HeldHook>,
     /// The Idempotency-Key, if the event has one: it is processed once for each key.
     pub once: Option<IdempotencyKey>,
+    /// The answers from the hub that the agent used, and those instead of which it used the answer of its own terminal, as far
+    /// as the event tells; `None` if any next step proves that it used them.
+    #[serde(default)]
+    pub used: Option<Vec<(Seq, bool)>>,
     /// For an event that a bridge derived: the record that reported the session's state by then. If another record has
     /// reported one since, the event is ignored.
     pub derived_at: Option<Seq>,

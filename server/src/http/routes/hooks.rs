@@ -359,7 +359,7 @@ async fn held_reply(
     held: HeldHook,
     delivers: bool,
 ) -> Result<HeldReply, ApiError> {
-    let hook = request.command(delivers)?;
+    let hook = request.command(delivers).await?;
     let done = request.hub.submit(hook).await?;
     let (Some(&id), Some(guard)) = (done.ids.first(), done.held) else {
         return Ok(HeldReply::default());
