@@ -1,7 +1,9 @@
 //! Compares the fold with the model.
 
-use hub_protocol::{InboxName, Notification, ProjectName, Seq, SessionState};
+use hub_protocol::{InboxName, Need, Notification, ProjectName, Seq, SessionState};
 use hubd::fold::{Item, State};
+use hubd::hub::needs;
+use hubd::waiters::{SharedWaiters, Waiters, WakeLimits};
 
 use super::driver::{Driver, bytes, fold, pending};
 use super::model::Note;
@@ -77,6 +79,15 @@ impl Driver {
             let expected = self.model.phase(&key, &self.model.sessions[&key]);
             assert_eq!(phase.name, expected, "{name}: {session:?}");
             waits |= phase.name.waits_for_person();
+            assert!(
+                !phase.name.waits_for_person() || self.needs(Some(name)).next().is_some(),
+                "nothing says that {name} needs the person: {phase:?}"
+            );
+        }
+        let open = self.state.questions(false).into_iter();
+        for (id, question) in open {
+            let listed = self.needs(None).any(|it| it == id.to_string());
+            assert!(listed, "nothing says that somebody asks: {question:?}");
         }
         let unseen = |id: Option<Seq>| id.is_some_and(|id| !self.model.seen.contains(&id));
         let idle = self.model.sessions.values().any(|it| {
@@ -84,6 +95,19 @@ impl Driver {
             stopped && it.over.is_none() && unseen(it.last)
         });
         assert!(waits || !idle);
+    }
+
+    /// The ids of the open needs, of one session or of all.
+    pub(crate) fn needs(&self, of: Option<&InboxName>) -> impl Iterator<Item = String> {
+        let limits = WakeLimits {
+            per_sender_per_minute: 1,
+            per_hour: 1,
+        };
+        let waiters = SharedWaiters::from(Waiters::new(limits, 0, 0));
+        let found = needs::list_at(&self.state, &waiters, self.now).into_iter();
+        let open = found.map(|it| it.need).filter(Need::is_open);
+        open.filter(move |it| of.is_none() || it.session.as_ref() == of)
+            .map(|it| it.id)
     }
 
     fn check_inbox(&self, project: &ProjectName, inbox: &InboxName) {

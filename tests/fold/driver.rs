@@ -225,7 +225,10 @@ impl Driver {
                 }
             }
         }
+        let before: Vec<String> = self.needs(None).collect();
         self.must(&Command::Seen { ids, ranges, seen });
+        let after: Vec<String> = self.needs(None).collect();
+        assert_eq!(after, before, "reading ends nothing");
     }
 
     fn close(&mut self, project: &ProjectName, inbox: &InboxName) {

@@ -69,7 +69,11 @@ impl Close {
 /// The needs, the most urgent kind first, and within a kind the oldest; without their texts. The questions among them that are
 /// settled stay until the agent has the answer.
 pub fn list(state: &State, waiters: &SharedWaiters) -> Vec<FoundNeed> {
-    let now = Timestamp::now();
+    list_at(state, waiters, Timestamp::now())
+}
+
+/// The needs at a time.
+pub fn list_at(state: &State, waiters: &SharedWaiters, now: Timestamp) -> Vec<FoundNeed> {
     let questions = state.questions_since(now.plus_millis(-SETTLED_MS));
     let questions = questions.map(|(id, it)| of_question(state, waiters, (id, it), now));
     let sessions = state.sessions(None);
