@@ -101,3 +101,15 @@ test('a hub that keeps no words says so', async () => {
   await pane.getByText('Prompts and last messages are not kept').waitFor();
   assert.match(await entries.innerText(), /^You wrote \S+ \S+ ago$/);
 });
+
+test('the snooze beside a notification is not beside an agent that is opened after it', async () => {
+  const hub = await startHub();
+  const { id } = await hub.post({ project: PROJECT, from: 'login', session: 'login', type: 'waiting', msg: 'Which?' });
+  const page = await openDashboard(hub, { path: `/?view=feed&id=${id}` });
+  const snooze = page.getByRole('button', { name: 'until unmuted' });
+  await snooze.waitFor();
+  await page.keyboard.type('va');
+  await page.locator('.board-row').click();
+  await page.locator('hub-session hub-conversation').waitFor();
+  assert.equal(await snooze.count(), 0);
+});
