@@ -105,7 +105,7 @@ async fn the_dashboard_of_a_standby_has_the_active_hubs_data_and_its_own_descrip
     let asked = json!({ "from": "w", "type": "question", "msg": "Go on?" });
     a.client().post_json("/notify", asked).await.expect(201);
     let shown = b.client().read("/dashboard").await;
-    assert_eq!(shown["questions"]["questions"][0]["msg"], "Go on?");
+    assert_eq!(shown["needs"][0]["brief"], "Go on?");
     assert_eq!(shown["hub"]["url"], b.url());
     assert_eq!(shown["hub"]["cluster"]["node"], "b");
 }

@@ -4,12 +4,14 @@ use serde_json::json;
 
 use crate::support::Place;
 
-/// The ids and kinds of the needs.
+/// The ids and kinds of the open needs.
 fn needs(place: &Place) -> Vec<(String, String)> {
     let all = place.json("needs --json")["needs"].clone();
     let text = |it: &serde_json::Value| it.as_str().expect("a text").to_owned();
     let all = all.as_array().expect("a list").iter();
-    all.map(|it| (text(&it["id"]), text(&it["kind"]))).collect()
+    let open = all.filter(|it| it["settled"].is_null());
+    open.map(|it| (text(&it["id"]), text(&it["kind"])))
+        .collect()
 }
 
 #[test]
@@ -49,4 +51,6 @@ fn a_question_is_not_done_before_it_is_answered() {
     refused.warns(&format!("w1 asks: `hubctl answer {id} …`"));
     place.ctl(format!("answer {id} 4782"));
     assert!(!needs(&place).iter().any(|it| it.0 == id));
+    let none = place.hubctl("done w1").fails(1);
+    none.warns("w1 needs nothing");
 }

@@ -41,7 +41,8 @@ pub(crate) async fn run(args: &DoneArgs, context: &Context) -> Result<Exit, Erro
         }
         return Ok(Exit::DONE);
     }
-    let Needs { needs } = parse(&needs::list(context).await?)?;
+    let Needs { mut needs } = parse(&needs::list(context).await?)?;
+    needs.retain(Need::is_open);
     for named in &args.needs {
         for id in find(&needs, named)? {
             end(&hub, id, args).await?;
