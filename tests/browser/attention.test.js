@@ -42,9 +42,10 @@ function permission(hub, input, session = 'search') {
  *
  * @param {import('./support/hub.js').Hub} hub
  * @param {string} session
+ * @param {object} [input] of the call that ran
  */
-function worked(hub, session) {
-  return hub.hook('claude', { hook_event_name: 'PostToolUse', session_id: session, cwd: PROJECT, tool_name: 'Bash' }, { project: PROJECT, name: session });
+function worked(hub, session, input) {
+  return hub.hook('claude', { hook_event_name: 'PostToolUse', session_id: session, cwd: PROJECT, tool_name: 'Bash', tool_input: input }, { project: PROJECT, name: session });
 }
 
 test('after an answer that comes too late, the page reports it, keeps the draft and moves the focus to the next item', async () => {
@@ -108,14 +109,15 @@ test('a permission shows the whole command, and approving it lets the agent cont
   const hub = await startHub();
   const page = await openDashboard(hub);
   const command = `find . -name '*.orig' -print0 |\n\txargs -0 rm -v # ${'x'.repeat(900)} end`;
-  const decision = permission(hub, { command, description: 'Remove leftovers', timeout: 5000 });
+  const input = { command, description: 'Remove leftovers', timeout: 5000 };
+  const decision = permission(hub, input);
   const item = page.locator('hub-question[data-kind="permission"]');
   await item.getByRole('button', { name: 'Approve' }).waitFor();
   assert.equal(await item.getByRole('group', { name: 'Bash command' }).textContent(), command);
   assert.match(await item.innerText(), /Bash[^]*Remove leftovers[^]*5000/);
   await item.getByRole('button', { name: 'Approve' }).click();
   assert.deepEqual(await decision, { behavior: 'allow' });
-  await worked(hub, 'search');
+  await worked(hub, 'search', input);
   await item.waitFor({ state: 'detached' });
 });
 
@@ -219,7 +221,7 @@ test('withdrawing needs two presses, and cancelling it none', async () => {
   const hub = await startHub();
   const id = await ask(hub);
   const page = await openDashboard(hub);
-  const withdraw = of(page, id).locator('header button');
+  const withdraw = of(page, id).locator('header button', { hasText: 'ithdraw' });
   await withdraw.click();
   await of(page, id).locator('textarea').focus();
   assert.equal(await withdraw.innerText(), 'Withdraw');

@@ -264,8 +264,8 @@ test('a dialog that two hooks report, its notice, its answer and its delivery ar
   assert.equal(await asked.count(), 1);
   assert.equal(await asked.getAttribute('data-unseen'), '');
 
-  await hub.call('POST', `/needs/${id}/answer`, { choices: [{ labels: ['Blue'] }] }, {}, hub.socket);
-  await asked.getByText('✓ you: Blue').waitFor();
+  await hub.call('POST', `/needs/${id}/answer`, { choices: [{ labels: ['Red'] }] }, {}, hub.socket);
+  await asked.getByText('✓ you: Red').waitFor();
   await asked.and(page.locator(':not([data-unseen])')).waitFor();
   await report('PostToolUse.AskUserQuestion');
   const check = async () => {

@@ -16,7 +16,7 @@ const stored = (/** @type {Hub} */ hub, /** @type {number} */ id) => hub.get(`/q
 const answered = (/** @type {Hub} */ hub, /** @type {number} */ id) => until(async () => (await stored(hub, id)).answer, { what: `an answer to ${id}` });
 const selected = (/** @type {Page} */ page) => page.evaluate(() => Number(/** @type {HTMLElement|undefined} */ ([...document.querySelectorAll('hub-stage .cards > *')].find((it) => it.checkVisibility()))?.dataset.key));
 const shows = (/** @type {Page} */ page, /** @type {number} */ id) => until(async () => (await selected(page)) === id, { what: `${id} is on the stage` });
-const order = (/** @type {Page} */ page) => page.locator('hub-queue-list .rows:first-child b').allInnerTexts();
+const order = (/** @type {Page} */ page) => page.getByRole('list', { name: 'Needs' }).locator('b').allInnerTexts();
 const sent = (/** @type {Page} */ page) => page.locator('.sent li');
 const search = (/** @type {Page} */ page) => new URL(page.url()).search;
 

@@ -185,7 +185,8 @@ impl HookContext<'_, '_> {
         more: impl FnOnce(&mut Draft),
     ) -> Result<(), Refusal> {
         self.post(kind, msg, |draft| {
-            if !said.trim().is_empty() {
+            // A stop without words has none, and not those of the hub's sentence.
+            if kind != Kind::Progress || !said.trim().is_empty() {
                 set_data(draft, "said", said.trim());
             }
             more(draft);
