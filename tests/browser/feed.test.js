@@ -109,7 +109,7 @@ test('typing a search is one step back, not one for each letter', async () => {
   const before = await page.evaluate(() => history.length);
   await page.keyboard.type('apri', { delay: 30 });
   await shows(page, [ids[1]]);
-  assert.equal(await search(page), '?q=apri');
+  await until(async () => (await search(page)) === '?q=apri', { what: 'the address has the search' });
   assert.equal(await page.evaluate(() => history.length), before);
 });
 

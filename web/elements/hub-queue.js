@@ -7,6 +7,7 @@ import { Batch } from './batch.js';
 import { onAddress, openNeed, openView, setAddress, withNeed } from './address.js';
 import { StoreElement } from './store-element.js';
 import { WaitingKeys } from './waiting-keys.js';
+import { asks } from '../core/attention.js';
 import { actionOf } from '../core/keys.js';
 import { successor } from '../core/queue.js';
 import { shortPaths, summarize } from '../core/sessions.js';
@@ -115,7 +116,7 @@ export class HubQueue extends StoreElement {
     this.#stage.show(item ? { item, title: title(item), at: at + 1, count: Math.max(count, at + 1), marked: this.#batch.has(item.key) } : null, empty);
     if (!item) this.#keys.drop();
     // The next one is there when its key is pressed.
-    for (const next of all.slice(at, at + AHEAD)) this.store.whole(next.key);
+    for (const { key, need } of all.slice(at, at + AHEAD)) if (asks(need) || !need.complete) this.store.whole(key);
   }
 
   /** After an act on the need on the stage: it may leave, and further keys are for the next one. */
