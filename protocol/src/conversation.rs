@@ -7,7 +7,7 @@ use crate::{Decision, QuestionState, Seq, Timestamp};
 /// A part of a conversation, the answer to `GET /sessions/{target}/conversation`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
-    /// What was said, oldest first.
+    /// The words and acts, oldest first.
     pub entries: Vec<ConversationEntry>,
     /// Whether the hub keeps prompts and agents' last messages; those of the past stay what they are.
     pub keeps_words: bool,
@@ -26,11 +26,11 @@ pub struct ConversationEntry {
     pub seq: Seq,
     /// When it was said.
     pub ts: Timestamp,
-    /// What it is.
+    /// Its kind.
     pub kind: EntryKind,
-    /// Who said or did it, by name: `person`, a session, another sender, `hub`.
+    /// The speaker's name: `person`, a session, another sender, `hub`.
     pub by: String,
-    /// What they did, after the name: `wants to run a command`.
+    /// Their act, after the name: `wants to run a command`.
     pub title: String,
     /// The words, whole, as they were written; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,7 @@ pub struct ConversationEntry {
     pub answer: Option<GivenAnswer>,
 }
 
-/// What an entry of a conversation is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
@@ -76,7 +76,7 @@ pub struct GivenAnswer {
     pub state: QuestionState,
     /// The end in words: `allowed`, `answered`, `expired`.
     pub title: String,
-    /// Who answered or withdrew it, by name.
+    /// The name of the one who answered or withdrew it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// The decision, if it was one.

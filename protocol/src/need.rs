@@ -90,7 +90,7 @@ pub struct Need {
     /// Whether the hub has just started and waits for the hook of the agent: until then it takes no answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reconnecting: bool,
-    /// Where the session waits for an answer that does not reach it from the hub, as far as the hub knows.
+    /// The place in which the session waits for an answer that does not reach it from the hub, as far as the hub knows.
     #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// The project of the session or sender.

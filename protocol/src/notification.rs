@@ -13,6 +13,10 @@ pub const MAX_ITEM_BYTES: usize = 64 * 1024;
 pub struct Notification {
     /// The number of the notification's record in the log, below 2^53.
     pub id: Seq,
+    // Here, so that the hub can put both in front of the JSON that it made of the post.
+    /// The turn of its sender in which it was sent, or after which, named by the turn's first record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Seq>,
     /// When the sender posted it.
     pub ts: Timestamp,
     /// The sender.
@@ -71,9 +75,6 @@ pub struct Notification {
     /// The evidence of who gave an answer, as the hub observed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// The turn of its sender in which it was sent, or after which, named by the turn's first record.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<Seq>,
     /// The id of the question that an earlier hook of the same dialog asked, and that this one replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<Seq>,

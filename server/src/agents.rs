@@ -56,7 +56,7 @@ pub struct ParsedHook {
     pub bypasses: Option<bool>,
     /// The tool call that the event reports.
     pub tool: Option<ToolUse>,
-    /// What the event tells of the dialogs before it; `None` if the agent shows none while its hook is held, so that any
+    /// The event's news of the dialogs before it; `None` if the agent shows none while its hook is held, so that any
     /// next step proves that it used the answer.
     pub news: Option<DialogNews>,
     /// The files that a tool has edited, as the agent names them.

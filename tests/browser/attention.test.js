@@ -145,7 +145,7 @@ test('a permission that is no longer held loses its buttons', async () => {
   assert.equal(await item.getByRole('button', { name: 'Approve' }).count(), 0);
 });
 
-test('what was filled into a form whose time is over stays in view, and can be copied also when the form is gone', async () => {
+test('the values of a form whose time is over stay in view, and can be copied also when the form is gone', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub, { options: { permissions: ['clipboard-read', 'clipboard-write'] } });
   const stop = new AbortController();

@@ -47,7 +47,7 @@ test('an agent’s page is its conversation, oldest first, with the answers', as
   ]);
 });
 
-test('what the agent needs is at the foot, and a key answers it', async () => {
+test('the agent’s need is at the foot, and a key answers it', async () => {
   const hub = await startHub();
   await hook(hub, 'UserPromptSubmit', { prompt: 'Fix the login' });
   const { page, pane, entries } = await opened(hub);

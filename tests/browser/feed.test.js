@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { allow, openDashboard, ROOT, startHub, test, until } from './support/index.js';
 import { dialog } from './support/needs.js';
 
-/** Where the session of the recorded hooks runs, as `hubctl hook` says it. */
+/** The place of the session of the recorded hooks, as `hubctl hook` says it. */
 const PLACE = { project: '/home/me/src/hub', name: 'login' };
 
 /** A hook that Claude Code sent. @param {string} name @returns {object} */

@@ -207,7 +207,7 @@ fn while_the_hub_stays_down_a_hook_waits_for_it_and_ends_with_its_agent() {
     let hook = format!("/proc/{}", hook_of(&place));
     agent.kill();
     until("it has ended", || !std::path::Path::new(&hook).exists());
-    // What it leaves for the next hub asks no second question.
+    // The next hub asks no second question because of it.
     assert_eq!(place.files("state/spool"), 1);
     place.start();
     until("the spool is empty", || place.files("state/spool") == 0);

@@ -360,8 +360,11 @@ async fn a_muted_session_calls_nobody_and_only_its_questions_count() {
 
 #[tokio::test]
 async fn an_urgent_message_is_a_need_if_nobody_but_the_person_reads_it() {
-    let (_hub, client) = memory_hub();
+    let (hub, client) = memory_hub();
     let urgent = |to: &str| json!({ "from": "ci", "msg": "red", "to": to, "priority": "urgent" });
+    let own = json!({ "from": "person", "msg": "stop", "to": "nobody", "priority": "urgent" });
+    hub.person().await.notify(own).await;
+    assert_eq!(kinds(&client).await, json!([]), "the person's own");
     client
         .hook("", "w1", json!({ "hook_event_name": "SessionStart" }))
         .await;

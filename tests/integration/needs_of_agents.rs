@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use crate::memory_hub;
 
-/// What differs from run to run, or is tested elsewhere.
+/// Fields that differ from run to run, or are tested elsewhere.
 const VOLATILE: [&str; 8] = [
     "id",
     "since",

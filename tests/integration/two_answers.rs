@@ -106,7 +106,7 @@ async fn report(client: &Client, agent: &str, session: &str, event: &Value) {
     reported.await.expect("a reply");
 }
 
-/// What the hub says of the answer: how far it came, or that the question was settled elsewhere.
+/// The hub's word on the answer: how far it came, or that the question was settled elsewhere.
 async fn said(client: &Client, id: u64) -> String {
     let question = client.question(id).await;
     let what = match question["state"].as_str() {

@@ -31,7 +31,7 @@ test('the order is the hub’s, and each need has its session, also one that has
   assert.deepEqual(items.map((it) => [it.key, it.session?.name]), [['9', 'login'], ['s3', 'bad'], ['s1', undefined]]);
 });
 
-test('what the hub does not count is for later, and what is answered is on its way', () => {
+test('needs that do not count are for later, and answered ones on their way', () => {
   const settled = (/** @type {NonNullable<Need['settled']>} */ settled) => ({ kind: /** @type {const} */ ('question'), settled, counts: false });
   const needs = [
     need({ id: 'open' }), need({ id: 'claimed', kind: 'question', claimed: 'lead' }), need({ id: 'held', kind: 'question' }), need({ id: 'limit', kind: 'limit', counts: false }),

@@ -35,7 +35,7 @@ function chance(seed) {
   };
 }
 
-/** What a notification shares with the others of its row. @param {Notification} item */
+/** The key that a notification shares with the others of its row. @param {Notification} item */
 const sharedBy = ({ id, type, key, project, from, to, reply_to, turn, repeats }) =>
   type === 'question' ? [`q ${id}`, `q ${repeats ?? id}`]
     : type === 'answer' && reply_to ? [`q ${reply_to}`]
@@ -100,7 +100,7 @@ test('marks are set in ranges', () => {
   assert.equal(feed.unseen, 2);
 });
 
-test('what the hub says to be of one turn is one row, with the newest in front', () => {
+test('a turn, as the hub says, is one row, with the newest in front', () => {
   const feed = new Feed();
   const of = (/** @type {number} */ id, /** @type {number} */ turn, /** @type {Partial<Notification>} */ more = {}) => notification(id, { type: 'progress', from: 'w', turn, ...more });
   feed.add([of(1, 1), of(2, 1), notification(3, { from: 'v' }), of(4, 1, { type: 'waiting', key: 'hook:waiting' })]);

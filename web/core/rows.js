@@ -235,7 +235,7 @@ function turnOf({ type, turn }) {
 }
 
 /**
- * What a notification shares with others of its row: its question, its turn or its collapse key.
+ * The keys that a notification shares with others of its row: its question, its turn or its collapse key.
  *
  * @param {Notification} notification
  * @returns {string[]}

@@ -1,4 +1,4 @@
-/** What was said to a session and by it, as the hub tells it. The newest part is loaded first, older ones when the person looks for them. */
+/** The words to a session and by it, as the hub tells them. The newest part is loaded first, older ones when the person looks for them. */
 
 import { contextOf } from './hub-question.js';
 import { h, updateList } from './dom.js';
@@ -18,11 +18,11 @@ const AT_END = 48;
 export class HubConversation extends StoreElement {
   /** @type {Session|null} */
   #session = null;
-  /** What the session had reported when the newest part was loaded. */
+  /** The session's report when the newest part was loaded. */
   #reported = '';
   /** @type {Map<number, ConversationEntry>} */
   #entries = new Map();
-  /** Where the older part ends; undefined if there is none. @type {number|undefined} */
+  /** The end of the older part; undefined if there is none. @type {number|undefined} */
   #older;
   #loading = false;
   /** The question that is shown beside the conversation. @type {number|undefined} */

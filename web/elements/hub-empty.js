@@ -32,7 +32,7 @@ export class HubEmpty extends StoreElement {
     if (isEmpty && this.#stored === null) this.#store('open');
     const steps = firstSteps(store);
     if (this.#stored === 'open' && steps.every(({ isDone }) => isDone)) this.#store('over');
-    // What needs the person comes first.
+    // Needs come first.
     const isFree = openView() === 'queue' && queueNow(store).open.length === 0;
     this.hidden = this.#stored !== 'open' || !(isEmpty || isFree);
     this.toggleAttribute('data-alone', isEmpty);
@@ -41,7 +41,7 @@ export class HubEmpty extends StoreElement {
     for (const step of steps) this.#show(step);
   }
 
-  /** What the browser remembers of this hub. */
+  /** The browser's memory of this hub. */
   get #stored() {
     const [epoch, state] = (localStorage.getItem(STORED) ?? '').split(' ');
     return epoch === this.store.info?.epoch ? state : null;

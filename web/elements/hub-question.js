@@ -64,7 +64,7 @@ export class HubQuestion extends StoreElement {
   #mark = h('button', { class: 'ghost small', hidden: true, 'aria-keyshortcuts': 'x', title: 'To approve several together (x)', onclick: () => this.dispatchEvent(new Event('mark', { bubbles: true })) }, 'Mark');
   #error = errorLine();
 
-  /** What the person has typed or chosen, and not sent. */
+  /** The person's typed or chosen values that are not sent. */
   get draft() {
     return this.#controls?.draft() ?? '';
   }

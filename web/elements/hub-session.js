@@ -115,7 +115,7 @@ export class HubSession extends StoreElement {
     setProperty(this.#activity, 'hidden', !phase.tool);
   }
 
-  /** What changes when there may be something new in the conversation. @param {Session} session */
+  /** A text that changes when there may be something new in the conversation. @param {Session} session */
   #reported({ id, project, last, state, since, pending, phase }) {
     const own = this.store.needs.filter((need) => need.project === project && need.session === id);
     return JSON.stringify([id, project, last, state, since, pending, phase.name, phase.since, own.map((need) => [need.id, need.settled])]);
@@ -136,7 +136,7 @@ export class HubSession extends StoreElement {
       this.#stage = null;
       this.#keys.drop();
     }
-    // What a session needs has a field for a reply of its own.
+    // A session's need has a field for a reply of its own.
     setProperty(this.#compose, 'hidden', this.#session?.phase.name === 'gone' || (item !== undefined && !asks(item.need)));
     return item;
   }

@@ -20,7 +20,7 @@ export class Live {
   #cursor = '';
   /** Events that arrived while the page was loading. @type {ServerEvent[]|null} */
   #queue = [];
-  /** What names the lists of the last load, until an event changes them. @type {Partial<Record<'sessions_tag'|'needs_tag', string>>} */
+  /** The names of the lists of the last load, until an event changes them. @type {Partial<Record<'sessions_tag'|'needs_tag', string>>} */
   #tags = {};
   /** @type {Stream|null} */
   #stream = null;

@@ -31,7 +31,7 @@ export class Store extends EventTarget {
   endedCount = 0;
   /** The products whose hooks have reported sessions. @type {string[]} */
   reporting = [];
-  /** What the person has to do, and the answers that are on their way. @type {Need[]} */
+  /** The person's needs, and the answers that are on their way. @type {Need[]} */
   needs = [];
   feed = new Feed();
   /** Notifications that the feed does not have; null for one that the hub no longer has. @type {Map<number, Notification|null>} */
@@ -147,7 +147,7 @@ export class Store extends EventTarget {
   /** @param {Need[]} needs the whole list */
   setNeeds(needs) {
     const listed = new Map(needs.map(({ id, revision }) => [id, revision]));
-    // What has left the list, or changed, is loaded again when it is looked at.
+    // Needs that have left the list, or changed, are loaded again when they are looked at.
     for (const { id, revision } of this.needs) if (listed.get(id) !== revision) this.#wholes.delete(id);
     this.needs = needs;
     this.changed('needs');
@@ -176,7 +176,8 @@ export class Store extends EventTarget {
       this.changed('needs');
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      this.#wholes.delete(id);
+      // A need that is gone stays so; else it is loaded when it is looked at again.
+      if (error.status !== 404) this.#wholes.delete(id);
     }
   }
 

@@ -42,7 +42,7 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
     })
 }
 
-/// What an event tells of the dialogs before it. A denied call reports no end.
+/// An event's news of the dialogs before it. A denied call reports no end.
 fn news(payload: &Map<String, Value>) -> DialogNews {
     match text(payload, "hook_event_name") {
         "PreToolUse" => DialogNews::Began(Call::of(payload)),

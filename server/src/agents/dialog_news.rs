@@ -1,4 +1,4 @@
-//! What an event tells of a dialog that was answered from the hub: an agent that shows its own dialog meanwhile may have used
+//! An event's news of a dialog that was answered from the hub: an agent that shows its own dialog meanwhile may have used
 //! the answer that was given there at the same time.
 
 use hub_protocol::{Notification, Verdict, verdict, visible};
@@ -8,7 +8,7 @@ use super::{claude, text};
 use crate::core::asked::{dialog_of, request_of};
 use crate::core::controls::PLANS;
 
-/// What an event tells of the dialogs before it.
+/// An event's news of the dialogs before it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DialogNews {
     /// Nothing.

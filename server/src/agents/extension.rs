@@ -63,7 +63,7 @@ fn happened(
     }
 }
 
-/// What an event tells of the dialog that was closed; `None` if it closes one without saying how.
+/// An event's news of the dialog that was closed; `None` if it closes one without saying how.
 fn news(name: &str, properties: &Map<String, Value>) -> Option<DialogNews> {
     match name {
         "permission.replied" => match text(properties, "reply") {

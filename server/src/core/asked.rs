@@ -175,6 +175,12 @@ pub fn words(it: &Notification) -> String {
     said.unwrap_or(&it.msg).to_owned()
 }
 
+/// [`words`] below the title, if there is one.
+pub fn titled_words(it: &Notification) -> String {
+    let title = it.title.iter().cloned();
+    title.chain([words(it)]).collect::<Vec<_>>().join("\n")
+}
+
 /// What a request wants, after the name of who asks: `wants to run a command`.
 pub fn wish(request: &Value) -> String {
     let named = TOOL.iter().find_map(|name| request[*name].as_str());

@@ -120,8 +120,10 @@ impl Draft {
     ) -> Notified {
         let it = &self.body;
         let json = match &self.tail {
-            Some(tail) if !routing.changes(it) && from_name.is_none() => {
-                [br#"{"id":"#, id.to_string().as_bytes(), b",", tail].concat()
+            Some(tail) if routing.priority == it.priority && from_name.is_none() => {
+                let turn = routing.turn.map(|turn| format!(r#""turn":{turn},"#));
+                let head = format!(r#"{{"id":{id},{}"#, turn.unwrap_or_default());
+                [head.as_bytes(), tail].concat()
             }
             _ => to_json(&Notification {
                 id,
@@ -161,13 +163,6 @@ pub struct Routing {
     pub session: Option<(InboxName, SessionState)>,
     /// The turn of its sender in which it was sent.
     pub turn: Option<Seq>,
-}
-
-impl Routing {
-    /// Whether the fold changes the notification that the sender posted.
-    fn changes(&self, posted: &Notification) -> bool {
-        self.priority != posted.priority || self.turn.is_some()
-    }
 }
 
 /// Returns the JSON of a notification.

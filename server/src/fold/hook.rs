@@ -238,7 +238,7 @@ impl HookContext<'_, '_> {
         let mut first = self.session().and_then(|it| it.turn.first);
         if by != TurnCause::Timeout {
             first = Some(self.transaction.begin_turn(self.place()));
-            // What the hub or a task wrote is no prompt.
+            // Words of the hub or of a task are no prompt.
             let (head, said) = match by {
                 TurnCause::Person | TurnCause::Agent => ("prompt", self.kept(text)),
                 TurnCause::Peer => ("message from another session", self.kept(text)),

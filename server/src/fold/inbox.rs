@@ -90,6 +90,11 @@ impl Inbox {
         self.queues.iter().flat_map(BTreeMap::values)
     }
 
+    /// Returns the pending items of one priority, oldest first.
+    pub fn of_priority(&self, priority: Priority) -> impl Iterator<Item = &Item> {
+        self.queues[priority as usize].values()
+    }
+
     /// Returns the items that can be offered to a reader: pending and not shown yet.
     pub fn offerable(&self) -> impl Iterator<Item = &Item> {
         self.pending().filter(|item| item.emitted.is_none())

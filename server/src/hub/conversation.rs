@@ -1,4 +1,4 @@
-//! What a record of the log adds to a session's conversation. Every view draws it as it is.
+//! The entry of a record of the log in a session's conversation. Every view draws it as it is.
 
 use hub_protocol::{
     ConversationEntry, Decision, EntryKind, GivenAnswer, InboxName, Kind, NeedKind, Notification,
@@ -6,15 +6,15 @@ use hub_protocol::{
 };
 use serde_json::Value;
 
-use super::{Hub, needs};
+use super::{Hub, needs, stored};
 use crate::core::asked::{self, of_hook};
 use crate::core::record::{Notified, Record, Turn, TurnCause, TurnNoted};
 use crate::core::rejected::Rejected;
 use crate::core::turn_mark::TurnMark;
 use crate::fold::{SessionKey, State};
-use crate::log::{Event, Log};
+use crate::log::Event;
 
-/// Who withdraws a question that an agent's own dialog has settled.
+/// The name by which a question is withdrawn that an agent's own dialog has settled.
 const WENT_ON: &str = "resumed";
 /// The most senders that a wake names.
 const MAX_SENDERS: usize = 4;
@@ -44,7 +44,7 @@ impl Speaker {
         inboxes.map(|inbox| (&self.key.0, inbox)).collect()
     }
 
-    /// What an event adds to the conversation; `None` if it adds nothing. May block on the disk.
+    /// The entry of an event; `None` if it adds nothing. May block on the disk.
     pub fn entry(&self, hub: &Hub, event: &Event) -> Result<Option<ConversationEntry>, Rejected> {
         match event.record() {
             Some(Record::TurnNoted(it))
@@ -142,7 +142,7 @@ impl Speaker {
         Ok(entry(said, kind, by.into(), title))
     }
 
-    /// Whose notifications woke the session, in words.
+    /// The senders whose notifications woke the session, in words.
     fn woke(&self, hub: &Hub, woken_by: &[Seq]) -> Result<String, Rejected> {
         let locations: Vec<Seq> = hub.read(|state, _| {
             let place = |id: &Seq| state.location(*id).unwrap_or(*id);
@@ -152,7 +152,7 @@ impl Speaker {
         for said in locations
             .iter()
             .take(MAX_SENDERS)
-            .filter_map(|it| stored(hub.log(), *it))
+            .filter_map(|it| stored::at(hub.log(), *it))
         {
             if !senders.contains(&said.from) {
                 senders.push(said.from);
@@ -217,7 +217,7 @@ impl Speaker {
             ))
         })?;
         Ok(found.map(|(state, by, answer)| {
-            let words = answer.and_then(|it| stored(hub.log(), it));
+            let words = answer.and_then(|it| stored::at(hub.log(), it));
             given(state, by, words.map(|it| it.msg), kind)
         }))
     }
@@ -280,18 +280,12 @@ fn text_of(said: &Notification) -> Option<String> {
         .map(|data| data["said"].as_str());
     let words = match words {
         Some(words) => words.unwrap_or_default().to_owned(),
-        None => said
-            .title
-            .iter()
-            .cloned()
-            .chain([asked::words(said)])
-            .collect::<Vec<_>>()
-            .join("\n"),
+        None => asked::titled_words(said),
     };
     Some(words).filter(|it| !it.is_empty())
 }
 
-/// What a session did with a notification of its own.
+/// A session's act of sending a notification.
 fn noted(kind: Kind, to: Option<&InboxName>) -> String {
     match (kind, to) {
         (Kind::Ended, _) => "has ended".into(),
@@ -304,9 +298,4 @@ fn name_of(state: &State, project: &ProjectName, name: &InboxName) -> String {
     state
         .shown_name(project, state.resolve(project, name))
         .to_owned()
-}
-
-fn stored(log: &Log, location: Seq) -> Option<Notification> {
-    let event = log.get(location).ok()??;
-    serde_json::from_slice(&event.json()?).ok()
 }

@@ -1,6 +1,7 @@
 //! What the person has to do: open questions, sessions that do not go on without the person, and urgent messages. Every view
 //! draws this one list.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hub_protocol::{
@@ -18,7 +19,7 @@ use crate::waiters::SharedWaiters;
 mod texts;
 
 use texts::Texts;
-pub use texts::{Preview, briefly, wholly};
+pub use texts::{Preview, alert, briefly, wholly};
 pub(crate) use texts::{kind_of, title};
 
 /// How long a settled question stays in the list, in milliseconds, also if the agent has its answer.
@@ -81,11 +82,9 @@ pub fn list_at(state: &State, waiters: &SharedWaiters, now: Timestamp) -> Vec<Fo
         let place = (project.clone(), key.clone());
         of_session(state, waiters, &place, session, now)
     });
-    let inboxes = state.inboxes(None);
-    let inboxes = inboxes.filter(|(project, name, _)| {
-        name.as_str() == InboxName::PERSON || !is_read(state, waiters, project, name)
-    });
-    let messages = inboxes.flat_map(|(project, name, inbox)| of_inbox(state, project, name, inbox));
+    let messages = state
+        .inboxes(None)
+        .flat_map(|(project, name, inbox)| of_inbox(state, waiters, (project, name), inbox));
     let mut found: Vec<_> = questions.chain(sessions).chain(messages).collect();
     found.sort_by(|a, b| {
         let rank = |it: &FoundNeed| (it.need.kind, it.need.since);
@@ -94,6 +93,14 @@ pub fn list_at(state: &State, waiters: &SharedWaiters, now: Timestamp) -> Vec<Fo
             .then_with(|| a.need.id.cmp(&b.need.id))
     });
     found
+}
+
+/// The kinds of the open needs, by the notifications that they are about.
+pub fn kinds(state: &State, waiters: &SharedWaiters) -> BTreeMap<Seq, NeedKind> {
+    let open = list(state, waiters).into_iter().map(|it| it.need);
+    open.filter(Need::is_open)
+        .filter_map(|it| Some((it.notification?, it.kind)))
+        .collect()
 }
 
 /// A need by its id, also that of a question that was settled long ago.
@@ -254,11 +261,11 @@ fn is_read(
     session.is_some_and(Session::is_alive) || waiters.read().holder(project, name).is_some()
 }
 
-/// The urgent messages in an inbox, without reports of a session that needs the person for the same reason.
+/// The urgent messages that nobody but the person reads, without reports of a session that needs the person for the same reason.
 fn of_inbox<'a>(
     state: &'a State,
-    project: &'a ProjectName,
-    name: &'a InboxName,
+    waiters: &'a SharedWaiters,
+    (project, name): (&'a ProjectName, &'a InboxName),
     inbox: &'a Inbox,
 ) -> impl Iterator<Item = FoundNeed> + 'a {
     let is_report = move |item: &Item| {
@@ -266,9 +273,13 @@ fn of_inbox<'a>(
         let session = state.session(project, key);
         session.is_some_and(|it| it.state.is_some() && it.last == Some(item.seq))
     };
-    let urgent = inbox.pending().filter(move |it| {
-        let asks = matches!(it.kind, Kind::Question | Kind::Approval);
-        it.priority == Priority::Urgent && !asks && !is_report(it)
+    let is_for_person =
+        move || name.as_str() == InboxName::PERSON || !is_read(state, waiters, project, name);
+    // Few are urgent, and a hub may have many inboxes with many others.
+    let urgent = inbox.of_priority(Priority::Urgent).filter(move |it| {
+        let is_own = it.from.as_str() == InboxName::PERSON;
+        let is_other = matches!(it.kind, Kind::Question | Kind::Approval | Kind::Answer);
+        !is_own && !is_other && !is_report(it) && is_for_person()
     });
     urgent.map(move |item| {
         let key = state.resolve(project, &item.from);

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hub_protocol::{Notification, Phase, PhaseName, Seq, Timestamp};
+use hub_protocol::{Phase, PhaseName, Seq, Timestamp};
 
-use super::{Hub, needs};
+use super::{Hub, needs, stored};
 use crate::core::asked;
 use crate::core::rejected::Rejected;
 use crate::fold::{Session as FoldSession, SessionKey, State as Fold};
@@ -100,9 +100,7 @@ pub(crate) async fn with_texts(hub: &Hub, found: Vec<FoundPhase>) -> Result<Vec<
 
 /// Returns the text of the notification that is stored at `location`, on one line.
 pub(crate) fn text(log: &Log, location: Seq) -> Option<String> {
-    let event = log.get(location).ok()??;
-    let notification: Notification = serde_json::from_slice(&event.json()?).ok()?;
-    let said = asked::words(&notification);
+    let said = asked::words(&stored::at(log, location)?);
     let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
     Some(line.chars().take(MAX_TEXT).collect())
 }

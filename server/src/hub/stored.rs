@@ -31,6 +31,12 @@ pub async fn notification(hub: &Hub, id: Seq) -> Result<Option<Notification>, Re
     Ok(json.and_then(|json| serde_json::from_slice(&json).ok()))
 }
 
+/// The notification that a record has; `None` also if the disk lost it. May block on the disk.
+pub fn at(log: &Log, location: Seq) -> Option<Notification> {
+    let event = log.get(location).ok()??;
+    serde_json::from_slice(&event.json()?).ok()
+}
+
 /// The JSON of a delivered item, marked if it was delivered before.
 pub async fn item_json(
     hub: &Hub,

@@ -1,4 +1,4 @@
-//! What a record is about: the notifications whose traces have it, and the sessions whose conversations have it.
+//! The subjects of a record: the notifications whose traces have it, and the sessions whose conversations have it.
 
 use hub_protocol::{InboxName, ProjectName, Seq};
 

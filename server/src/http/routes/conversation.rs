@@ -103,7 +103,7 @@ impl Reading {
         found.filter(|(_, end)| *end > self.begin)
     }
 
-    /// What this part of the log adds, oldest first.
+    /// The entries of this part of the log, oldest first.
     fn entries(
         &self,
         hub: &Hub,

@@ -15,10 +15,10 @@ use super::{history, login, needs, preferences};
 use crate::core::asked::is_of_hook;
 use crate::http::error::ApiError;
 use crate::http::login::{DashboardSession, LoginState};
-use crate::http::request::params::{Params, PathParam};
-use crate::hub::{Hub, follow};
+use crate::http::request::params::Params;
+use crate::hub::follow;
 
-/// The needs that a page shows or loads ahead at first.
+/// The needs that a page shows or loads ahead at first: `AHEAD` in `web/elements/hub-queue.js`.
 const FIRST_NEEDS: usize = 3;
 /// The most bytes of words that a row shows.
 const MAX_ROW: usize = 300;
@@ -36,7 +36,7 @@ pub(super) struct Dashboard {
     tags: Tags,
 }
 
-/// What names the content of the lists that `GET /events` streams: a stream that is told them sends the lists only once
+/// Names of the contents of the lists that `GET /events` streams: a stream that is told them sends the lists only once
 /// they have changed.
 #[derive(Debug, Serialize)]
 struct Tags {
@@ -53,7 +53,7 @@ pub(super) async fn dashboard(
     let hub = || State(state.hub.clone());
     let sessions = sessions::list(hub(), Params(SessionListParams::default()));
     let sessions = sessions.await?.0;
-    let needs = needs::list(hub()).await?.0.needs;
+    let (needs, wholes) = needs::with_first(&state.hub, FIRST_NEEDS).await?;
     let shown = sessions.sessions.iter().filter_map(|it| it.last);
     let mut history = history::newest(&state.hub).await?;
     leave_words_out(&mut history, &shown.collect());
@@ -66,21 +66,11 @@ pub(super) async fn dashboard(
         devices: login::signed_in(&login, session.as_deref()),
         tags,
         sessions,
-        wholes: wholes(&state.hub, &needs).await,
+        wholes,
         needs,
         history,
         preferences: preferences::get(hub()).await?.0,
     }))
-}
-
-/// The first needs that count, each with all that it says, unless it has ended meanwhile.
-async fn wholes(hub: &Hub, needs: &[Need]) -> Vec<Need> {
-    let mut wholes = Vec::new();
-    for need in needs.iter().filter(|it| it.counts).take(FIRST_NEEDS) {
-        let whole = needs::get(State(hub.clone()), PathParam(need.id.clone())).await;
-        wholes.extend(whole.ok().map(|it| it.0));
-    }
-    wholes
 }
 
 /// Leaves the whole words of agents out of the notifications that the first view shows only as a row: they would be most of it.

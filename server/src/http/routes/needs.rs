@@ -18,12 +18,25 @@ use crate::hub::needs::{self, FoundNeed};
 
 /// `GET /needs`: the needs with their brief texts, the most urgent kind first, and within a kind the oldest.
 pub(super) async fn list(State(hub): State<Hub>) -> Result<Json<Needs>, ApiError> {
+    let (needs, _) = with_first(&hub, 0).await?;
+    Ok(Json(Needs { needs }))
+}
+
+/// The needs, and again the first `count` of those that count, with all that they say.
+pub(super) async fn with_first(
+    hub: &Hub,
+    count: usize,
+) -> Result<(Vec<Need>, Vec<Need>), ApiError> {
     let found = hub.list(needs::list).await?;
     let log = Arc::clone(hub.log());
-    let needs = stored::blocking(move || Ok::<_, ApiError>(needs::briefly(&log, found)));
-    Ok(Json(Needs {
-        needs: needs.await?,
-    }))
+    let read = move || {
+        let needs = needs::briefly(&log, found.clone());
+        let counted = found.into_iter().zip(&needs).filter(|(_, it)| it.counts);
+        let first = counted.take(count);
+        let wholes = first.map(|(found, _)| needs::wholly(&log, found)).collect();
+        Ok::<_, ApiError>((needs, wholes))
+    };
+    stored::blocking(read).await
 }
 
 /// `GET /needs/{id}`: a need with all that it says and what answers it; also a question that is settled.
@@ -32,7 +45,9 @@ pub(super) async fn get(
     PathParam(id): PathParam<String>,
 ) -> Result<Json<Need>, ApiError> {
     let found = find(&hub, &id).await?;
-    Ok(Json(wholly(&hub, found).await?))
+    let log = Arc::clone(hub.log());
+    let need = stored::blocking(move || Ok::<_, ApiError>(needs::wholly(&log, found)));
+    Ok(Json(need.await?))
 }
 
 /// `POST /needs/{id}/done`: closes a need that no answer ends.
@@ -112,10 +127,4 @@ async fn find(hub: &Hub, id: &str) -> Result<FoundNeed, ApiError> {
 fn unknown(id: &str) -> ApiError {
     let detail = format!("no need '{id}': it has ended, or the session has gone on since");
     ApiError::new(Code::UnknownNeed, detail)
-}
-
-/// A need with all that it says.
-pub(super) async fn wholly(hub: &Hub, found: FoundNeed) -> Result<Need, ApiError> {
-    let log = Arc::clone(hub.log());
-    stored::blocking(move || Ok::<_, ApiError>(needs::wholly(&log, found))).await
 }

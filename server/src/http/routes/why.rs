@@ -12,7 +12,7 @@ use crate::core::time::Now;
 use crate::fold::{Inbox, SessionKey, State as Fold};
 use crate::http::error::ApiError;
 use crate::http::request::params::{Params, PathParam, ProjectParam};
-use crate::hub::Hub;
+use crate::hub::{Hub, needs};
 use crate::log::journal::JournalError;
 
 mod past;
@@ -41,8 +41,9 @@ async fn of_notification(hub: &Hub, id: Seq) -> Result<Why, ApiError> {
     history::find(hub, id).await?;
     let now = Now::read();
     let found = hub.read(|state, waiters| {
+        let needs = needs::kinds(state, waiters);
         let waiters = waiters.read();
-        let explainer = pending::Explainer::new(state, &waiters, hub.has_dashboard(), now);
+        let explainer = pending::Explainer::new(state, &waiters, needs, hub.has_dashboard(), now);
         let places = state.places(id).into_iter();
         let found = places.filter_map(|place| {
             let item = state.inbox(&place.0, &place.1)?.get(id)?;
@@ -81,8 +82,9 @@ async fn of_reader(hub: &Hub, project: ProjectName, target: InboxName) -> Result
     let now = Now::read();
     let read = hub.read(|state, waiters| {
         let (place, inboxes) = reader(state, &project, &target)?;
+        let needs = needs::kinds(state, waiters);
         let waiters = waiters.read();
-        let explainer = pending::Explainer::new(state, &waiters, hub.has_dashboard(), now);
+        let explainer = pending::Explainer::new(state, &waiters, needs, hub.has_dashboard(), now);
         let mut items: Vec<_> = inboxes
             .iter()
             .flat_map(|inbox| {

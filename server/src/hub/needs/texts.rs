@@ -13,6 +13,7 @@ use super::{FoundNeed, MUTED};
 use crate::core::asked::{self, Asked};
 use crate::core::controls::{PLANS, controls};
 use crate::core::tool_request::request_of_approval;
+use crate::hub::stored;
 use crate::log::Log;
 
 /// The most characters of a brief text, which a notification of a browser or a phone shows.
@@ -34,7 +35,7 @@ impl Texts {
         let mut read = |location: Option<Seq>| {
             let location = location?;
             let known = self.0.get(&location).cloned();
-            let read = known.or_else(|| stored(log, location).map(Arc::new))?;
+            let read = known.or_else(|| stored::at(log, location).map(Arc::new))?;
             used.insert(location, Arc::clone(&read));
             Some(read)
         };
@@ -53,11 +54,6 @@ impl Texts {
     }
 }
 
-fn stored(log: &Log, location: Seq) -> Option<Notification> {
-    let event = log.get(location).ok()??;
-    serde_json::from_slice(&event.json()?).ok()
-}
-
 /// The needs with their brief texts. May block on the disk.
 pub fn briefly(log: &Log, found: Vec<FoundNeed>) -> Vec<Need> {
     Texts::default().complete(log, found)
@@ -65,7 +61,7 @@ pub fn briefly(log: &Log, found: Vec<FoundNeed>) -> Vec<Need> {
 
 /// A need with all that it says and what answers it. May block on the disk.
 pub fn wholly(log: &Log, found: FoundNeed) -> Need {
-    let read = |location: Option<Seq>| stored(log, location?);
+    let read = |location: Option<Seq>| stored::at(log, location?);
     let (said, before) = (read(found.location), read(found.context));
     let answer = read(found.answer);
     let mut need = with_text(found, said.as_ref());
@@ -106,8 +102,7 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
     let text = need.whole.as_ref().map_or("", |it| &it.text);
     need.brief = brief(&reveal(text));
     need.complete = is_whole && need.brief == text;
-    let is_urgent = need.priority == Priority::Urgent && !need.kind.asks();
-    need.alert = alert(need.kind).filter(|_| !is_urgent);
+    need.alert = alert(need.kind, need.priority);
     need.closable = !need.kind.asks();
     let is_muted = need.closable && need.silenced.as_deref() == Some(MUTED);
     let ends_itself = matches!(need.kind, NeedKind::Limit | NeedKind::Silent);
@@ -118,7 +113,7 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
     need
 }
 
-/// What a notification outside of the hub shows: a brief text, and the answers that may be given from it alone.
+/// The content of a notification outside of the hub: a brief text, and the answers that may be given from it alone.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Preview {
     /// The text, at most [`BRIEF`] characters.
@@ -130,7 +125,7 @@ pub struct Preview {
 }
 
 impl Preview {
-    /// What is shown of a notification, whether it asks or not.
+    /// The preview of a notification, whether it asks or not.
     pub fn of(said: &Notification) -> Self {
         let asks = matches!(said.kind, Kind::Question | Kind::Approval);
         let Asked { text, complete } = text_of(said, asks);
@@ -154,18 +149,17 @@ fn text_of(said: &Notification, asks: bool) -> Asked {
     if asks {
         return asked::asked(said);
     }
-    let title = said.title.clone().into_iter();
-    let words = title.chain([asked::words(said)]);
     Asked {
-        text: words.collect::<Vec<_>>().join("\n"),
+        text: asked::titled_words(said),
         complete: true,
     }
 }
 
-/// The state of the preferences by which a need calls the person.
-fn alert(kind: NeedKind) -> Option<Alert> {
+/// The state of the preferences by which a need calls the person; `None` if it calls them whatever they have chosen.
+pub fn alert(kind: NeedKind, priority: Priority) -> Option<Alert> {
     match kind {
         NeedKind::Urgent => None,
+        _ if priority == Priority::Urgent && !kind.asks() => None,
         NeedKind::Turn => Some(Alert::YourTurn),
         NeedKind::Died | NeedKind::Error | NeedKind::Limit | NeedKind::Silent => {
             Some(Alert::Blocked)

@@ -1,9 +1,11 @@
 //! The reason of a pending notification: the verdict of the waiters, or the state of the session that reads the inbox.
 
+use std::collections::BTreeMap;
 use std::str::FromStr as _;
 
 use hub_protocol::{
-    Agent, FailedWay, Holder, InboxName, ProjectName, Reason, Seq, Timestamp, Way, WhyItem,
+    Agent, FailedWay, Holder, InboxName, NeedKind, ProjectName, Reason, Seq, Timestamp, Way,
+    WhyItem,
 };
 
 use super::person;
@@ -15,6 +17,8 @@ use crate::waiters::{Hold, Reach, Waiters, WakeVerdict};
 pub(super) struct Explainer<'a> {
     state: &'a Fold,
     waiters: &'a Waiters,
+    /// The kinds of the person's needs, by the notifications that they are about.
+    needs: BTreeMap<Seq, NeedKind>,
     has_dashboard: bool,
     now: Now,
 }
@@ -71,12 +75,14 @@ impl<'a> Explainer<'a> {
     pub(super) fn new(
         state: &'a Fold,
         waiters: &'a Waiters,
+        needs: BTreeMap<Seq, NeedKind>,
         has_dashboard: bool,
         now: Now,
     ) -> Self {
         Self {
             state,
             waiters,
+            needs,
             has_dashboard,
             now,
         }
@@ -174,7 +180,14 @@ impl<'a> Explainer<'a> {
             if is_seen {
                 return Explained::new(Reason::Seen, "the person has read it");
             }
-            return person::alert(self.state, project, item, self.has_dashboard, self.now);
+            let need = self.needs.get(&item.seq).copied();
+            return person::alert(
+                self.state,
+                project,
+                (item, need),
+                self.has_dashboard,
+                self.now,
+            );
         }
         let reader = self.state.reader(project, inbox);
         let session = reader.and_then(|key| Some((key, self.state.session(project, key)?)));

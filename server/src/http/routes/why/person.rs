@@ -1,16 +1,17 @@
 //! Whether a notification to the person raises an alert, and if not, what keeps it from that.
 
-use hub_protocol::{Alert, Kind, Mute, Priority, ProjectName, Quiet, Reason};
+use hub_protocol::{Mute, NeedKind, Priority, ProjectName, Quiet, Reason};
 
 use super::pending::Explained;
 use crate::core::time::Now;
 use crate::fold::{Item, State};
+use crate::hub::needs;
 
-/// The reason of an item that is pending for the person and not read yet.
+/// The reason of an item that is pending for the person and not read yet, and the need that it makes, if it makes one.
 pub(super) fn alert(
     state: &State,
     project: &ProjectName,
-    item: &Item,
+    (item, need): (&Item, Option<NeedKind>),
     has_dashboard: bool,
     now: Now,
 ) -> Explained {
@@ -27,22 +28,20 @@ pub(super) fn alert(
         let text = format!("quiet hours, from {from} to {to} ({})", zone.as_str());
         return Explained::new(Reason::QuietHours, text);
     }
-    let alert = match item.kind {
-        Kind::Question | Kind::Approval => Some(Alert::NeedsYou),
-        Kind::Error => Some(Alert::Blocked),
-        Kind::Complete | Kind::Waiting | Kind::Testing => Some(Alert::YourTurn),
-        _ => None,
-    };
-    let chosen = match alert {
-        _ if is_urgent => !preferences.notify.is_empty(),
+    let chosen = need.is_some_and(|need| match needs::alert(need, item.priority) {
         Some(alert) => preferences.notify.contains(&alert),
-        None => false,
-    };
+        None => !preferences.notify.is_empty(),
+    });
     if !chosen {
-        let text = format!(
-            "the dashboard shows it, but the settings raise no alert for type {}",
-            item.kind.as_str()
-        );
+        let kind = item.kind.as_str();
+        let text = match need {
+            Some(_) => {
+                format!("the dashboard shows it, but the settings raise no alert for type {kind}")
+            }
+            None => {
+                format!("the dashboard shows it, but type {kind} asks nothing of the person here")
+            }
+        };
         return Explained::new(Reason::NoAlert, text);
     }
     if !has_dashboard {
