@@ -145,7 +145,7 @@ mod tests {
 
     /// Each entry of the hub's table of errors: code, title and hint.
     fn catalogue() -> Vec<[&'static str; 3]> {
-        let source = include_str!("../../server/src/http/error/catalogue.rs");
+        let source = include_str!("../../server/http/src/error/catalogue.rs");
         let (_, table) = source.split_once("\ncodes! {\n").unwrap();
         let (table, _) = table.split_once("\n}\n").unwrap();
         let entries = table.split(" => ").skip(1);

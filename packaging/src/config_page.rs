@@ -57,13 +57,13 @@ fn entries(page: &mut Roff, settings: &str) {
 
 #[cfg(test)]
 mod tests {
-    use hubd::config::{Config, ConfigArgs};
+    use hub_config::{Config, ConfigArgs};
 
     use super::*;
 
     #[test]
     fn every_setting_has_an_entry_in_its_section() {
-        let page = render(hubd::config::DEFAULTS);
+        let page = render(hub_config::DEFAULTS);
         let env = |name: &str| (name == "HOME").then(|| "/nowhere".into());
         let config = Config::load(&ConfigArgs::default(), &env).unwrap();
         for (key, ..) in config.sources() {

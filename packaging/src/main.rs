@@ -37,7 +37,7 @@ fn write_all(out: &Path) -> anyhow::Result<()> {
         clap_mangen::generate_to(program, &man1)?;
     }
     let man5 = directory(out, "share/man/man5")?;
-    let config = config_page::render(hubd::config::DEFAULTS);
+    let config = config_page::render(hub_config::DEFAULTS);
     fs::write(man5.join("hub-config.5"), config)?;
     let records = record_page::render(&record_page::SOURCES);
     fs::write(man5.join("hub-records.5"), records)?;

@@ -4,11 +4,11 @@ use roff::{Roff, bold, italic, roman};
 
 /// The source of the records, in the order of the page.
 pub(crate) const SOURCES: [&str; 5] = [
-    include_str!("../../server/src/core/record.rs"),
-    include_str!("../../server/src/core/record/notification.rs"),
-    include_str!("../../server/src/core/record/delivery.rs"),
-    include_str!("../../server/src/core/record/session.rs"),
-    include_str!("../../server/src/core/record/question.rs"),
+    include_str!("../../server/core/src/record.rs"),
+    include_str!("../../server/core/src/record/notification.rs"),
+    include_str!("../../server/core/src/record/delivery.rs"),
+    include_str!("../../server/core/src/record/session.rs"),
+    include_str!("../../server/core/src/record/question.rs"),
 ];
 
 /// A kind of record: the number of its kind, and the type of its payload.
@@ -214,7 +214,7 @@ fn snake_case(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use hubd::core::record::{DecodeError, Record};
+    use hub_core::record::{DecodeError, Record};
 
     use super::*;
 

@@ -1,10 +1,8 @@
 //! The command line of `hubd`.
-//!
-//! It may use `cluster`, `config` and `maintain`.
 
 use clap::Parser;
+use hub_config::ConfigArgs;
 
-use crate::config::ConfigArgs;
 use crate::maintain::Maintenance;
 
 /// Durable notifications between coding agents on one machine.
@@ -37,5 +35,5 @@ pub enum Task {
     /// Share the log with the hubs of other machines, over NATS
     #[cfg(feature = "jetstream")]
     #[command(subcommand)]
-    Cluster(crate::cluster::commands::ClusterCommand),
+    Cluster(hub_cluster::commands::ClusterCommand),
 }

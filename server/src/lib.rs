@@ -1,20 +1,5 @@
-//! The hub's server: records in one log, and the state as the fold of that log. See ARCHITECTURE.md, which also has the
-//! table of the modules that each module may use.
+//! The hub's server: its command line, maintenance and the life of its process. ARCHITECTURE.md names the crates below it.
 
-pub mod agents;
-pub mod bridges;
 pub mod cli;
-#[cfg(feature = "jetstream")]
-pub mod cluster;
-pub mod config;
-pub mod core;
-pub mod fold;
-pub mod hooks;
-pub mod http;
-pub mod hub;
-pub mod log;
 pub mod maintain;
-mod places;
 pub mod serve;
-mod tmux;
-pub mod waiters;

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use hub_config::Config;
 use hub_protocol::one_line;
 use hubd::cli::{Args, Task};
-use hubd::config::Config;
 use rustix::fs::Mode;
 
 /// mimalloc. A notification is allocated on one thread and freed on another, which costs glibc's allocator a quarter of

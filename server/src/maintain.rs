@@ -1,20 +1,17 @@
 //! Maintenance of a state directory while no hub runs on it: export, import, doctor, adopt.
-//!
-//! It may use `config`, `core`, `fold` and `log`.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use hub_core::fold::State;
+use hub_core::secret::hex;
+use hub_log::journal::Journal;
+use hub_log::journal::disk::DiskJournal;
+use hub_log::journal::sled::{Files, Options};
+use hub_log::journal::snapshot::Snapshots;
 use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
-
-use crate::core::secret::hex;
-use crate::fold::State;
-use crate::log::journal::Journal;
-use crate::log::journal::disk::DiskJournal;
-use crate::log::journal::sled::{Files, Options};
-use crate::log::journal::snapshot::Snapshots;
 
 mod adopt;
 mod doctor;

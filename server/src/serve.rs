@@ -1,6 +1,4 @@
 //! The life of a hub process: open the storage, serve, shut down.
-//!
-//! It may use every other module.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -8,28 +6,26 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use anyhow::Context as _;
+use hub_bridges::forward::Forwards;
+use hub_bridges::spool::Spool;
+use hub_bridges::status_files::StatusFiles;
+use hub_config::state_dir::StateDir;
+use hub_config::{Backend, Config};
+use hub_core::secret::Token;
+use hub_core::waiters::WakeLimits;
+use hub_core::waiters::lease_token::LeaseKey;
+use hub_core::wake_files::WakeFiles;
+use hub_engine::clock;
+use hub_engine::{Hub, HubParts, Rules};
+use hub_http::guard::{self, Guard};
+use hub_http::listener::{Inherited, Sockets};
+use hub_http::login::{Devices, LoginState};
+use hub_http::routes;
+use hub_log::archive::{Archive, RecoverError};
+use hub_log::journal::JournalError;
+use hub_log::journal::sled::OpenError;
 use hub_protocol::Seq;
 use tokio_util::sync::CancellationToken;
-
-use crate::bridges;
-use crate::bridges::forward::Forwards;
-use crate::bridges::spool::Spool;
-use crate::bridges::status_files::StatusFiles;
-use crate::config::state_dir::StateDir;
-use crate::config::{Backend, Config};
-use crate::core::secret::Token;
-use crate::core::wake_files::WakeFiles;
-use crate::http::guard::{self, Guard};
-use crate::http::listener::{Inherited, Sockets};
-use crate::http::login::{Devices, LoginState};
-use crate::http::routes;
-use crate::hub::clock;
-use crate::hub::{Hub, HubParts, Rules};
-use crate::log::archive::{Archive, RecoverError};
-use crate::log::journal::JournalError;
-use crate::log::journal::sled::OpenError;
-use crate::waiters::WakeLimits;
-use crate::waiters::lease_token::LeaseKey;
 
 mod log_output;
 mod member;
@@ -108,14 +104,14 @@ async fn run(
         .transpose()?;
     // The spool is stored before the sockets open. Without this, newer notifications would get smaller numbers.
     let spool = Spool::open(&dir.spool())?;
-    let submit = async |item| bridges::submit(&hub, item).await;
+    let submit = async |item| hub_bridges::submit(&hub, item).await;
     spool.drain(&submit).await?;
     dir.make_status()?;
     // The handle receives the worktrees of sessions that begin later.
     let (status_files, mut status_bridge) = StatusFiles::open(dir.path(), &hub, &shutdown);
     // Scan status files before listening; otherwise a line written right at start-up would count as old.
     status_bridge.scan().await;
-    bridges::rules::begin(&hub).await;
+    hub_bridges::rules::begin(&hub).await;
     let sockets = Sockets::bind(config.listen, dir, inherited)?;
     // From here on notifications are delivered, so the record of a clean stop is removed.
     if let Some(deliveries) = deliveries {
@@ -156,11 +152,11 @@ async fn run(
         clustered,
         spool.watch(&submit, &shutdown),
         status_bridge.run(),
-        bridges::local_sessions::watch(&hub, &status_files, &shutdown),
-        bridges::claude_sessions::watch(&hub, &status_files, &shutdown),
-        bridges::lost_answers::watch(&hub, &shutdown),
-        bridges::push::run(&hub, dir.path(), &shutdown),
-        bridges::rules::run(&hub, &shutdown),
+        hub_bridges::local_sessions::watch(&hub, &status_files, &shutdown),
+        hub_bridges::claude_sessions::watch(&hub, &status_files, &shutdown),
+        hub_bridges::lost_answers::watch(&hub, &shutdown),
+        hub_bridges::push::run(&hub, dir.path(), &shutdown),
+        hub_bridges::rules::run(&hub, &shutdown),
         forwards.run(&hub, &shutdown),
     );
     served?;

@@ -1,9 +1,9 @@
 //! Random actions on a hub.
 
+use hub_core::command::AgentEvent;
+use hub_core::notification::Draft;
+use hub_core::record::TurnCause;
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, Timestamp, Way};
-use hubd::core::command::AgentEvent;
-use hubd::core::notification::Draft;
-use hubd::core::record::TurnCause;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 

@@ -1,17 +1,17 @@
 //! The fold accepts any records that a log may contain, including those that it would never have decided.
 
-use hub_protocol::{
-    Alert, InboxName, Kind, Mute, PhaseName, Preferences, Priority, ProjectName, QuestionState,
-    Seq, SessionInfo, SessionState, Timestamp, Way,
-};
-use hubd::core::record::{
+use hub_core::fold::State;
+use hub_core::record::{
     ClockMoved, Emitted, Escalated, ForwardNoted, InboxClosed, KeyUsed, Led, ListenerEnd,
     ListenerRemoved, ListenerSet, NeedClosed, Notified, PreferencesSet, PrimaryTaken,
     QuestionClaimed, QuestionSettled, Record, Reset, Returned, Rewritten, Route, RuleAction,
     RuleFired, RuleNote, RuleNoted, Seen, SessionEnded, SessionSet, SettleReason, Settled, Target,
     Trimmed, Turn, TurnCause, TurnNoted,
 };
-use hubd::fold::State;
+use hub_protocol::{
+    Alert, InboxName, Kind, Mute, PhaseName, Preferences, Priority, ProjectName, QuestionState,
+    Seq, SessionInfo, SessionState, Timestamp, Way,
+};
 use proptest::prelude::*;
 use proptest::sample::select;
 

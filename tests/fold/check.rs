@@ -1,9 +1,9 @@
 //! Compares the fold with the model.
 
+use hub_core::fold::{Item, State};
+use hub_core::waiters::{SharedWaiters, Waiters, WakeLimits};
+use hub_engine::needs;
 use hub_protocol::{InboxName, Need, Notification, ProjectName, Seq, SessionState};
-use hubd::fold::{Item, State};
-use hubd::hub::needs;
-use hubd::waiters::{SharedWaiters, Waiters, WakeLimits};
 
 use super::driver::{Driver, bytes, fold, pending};
 use super::model::Note;

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
+use hub_core::command::{Command, Decision, IdempotencyKey, Refusal};
+use hub_core::fold::{Item, State};
+use hub_core::notification::{Draft, tail_of};
+use hub_core::record::{Record, notification_json};
+use hub_core::rule::RuleSet;
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
-use hubd::core::command::{Command, Decision, IdempotencyKey, Refusal};
-use hubd::core::notification::{Draft, tail_of};
-use hubd::core::record::{Record, notification_json};
-use hubd::core::rule::RuleSet;
-use hubd::fold::{Item, State};
 use proptest::sample::Index;
 
 use super::action::Action;
@@ -379,7 +379,7 @@ pub(super) fn pending<'a>(
     state
         .inbox(project, inbox)
         .into_iter()
-        .flat_map(hubd::fold::Inbox::pending)
+        .flat_map(hub_core::fold::Inbox::pending)
         .collect()
 }
 

@@ -9,8 +9,8 @@ mod promises;
 mod property;
 mod stops;
 
+use hub_core::command::{AgentEvent, Hook};
 use hub_protocol::{InboxName, ProjectName, SessionInfo};
-use hubd::core::command::{AgentEvent, Hook};
 
 /// A hook event of a session in the default project.
 fn hook(id: &InboxName, happened: AgentEvent) -> Hook {

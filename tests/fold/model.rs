@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hub_core::command::{IdempotencyKey, Refusal};
+use hub_core::fold::Status;
+use hub_core::notification::Draft;
+use hub_core::record::SettleReason;
 use hub_protocol::{InboxName, Kind, Notification, Priority, ProjectName, Seq, Timestamp, Way};
-use hubd::core::command::{IdempotencyKey, Refusal};
-use hubd::core::notification::Draft;
-use hubd::core::record::SettleReason;
-use hubd::fold::Status;
 
 mod agents;
 mod listeners;

@@ -1,15 +1,15 @@
 //! Behaviour of the fold by example, one file per concept.
 
+use hub_core::command::{AgentEvent, Command, Decision, IdempotencyKey, Refusal};
+use hub_core::fold::{Inbox, Item, Session, State, Status};
+use hub_core::notification::{Draft, tail_of};
+use hub_core::record::Record;
+use hub_core::record::TurnCause::{self, Agent, Person, Timeout, Wake};
+use hub_core::rule::RuleSet;
 use hub_protocol::{
     InboxName, Kind, Notification, Priority, ProjectName, Seq, SessionInfo, SessionState,
     Timestamp, Way,
 };
-use hubd::core::command::{AgentEvent, Command, Decision, IdempotencyKey, Refusal};
-use hubd::core::notification::{Draft, tail_of};
-use hubd::core::record::Record;
-use hubd::core::record::TurnCause::{self, Agent, Person, Timeout, Wake};
-use hubd::core::rule::RuleSet;
-use hubd::fold::{Inbox, Item, Session, State, Status};
 
 mod acks;
 mod agents;

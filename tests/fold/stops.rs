@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use hub_core::command::{AgentEvent, Command, Decision, Hook};
+use hub_core::fold::{RideAlong, State};
+use hub_core::notification::{Draft, tail_of};
+use hub_core::record::{Notified, Record, Turn, TurnCause};
+use hub_core::rule::RuleSet;
 use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionInfo, SessionState, Timestamp};
-use hubd::core::command::{AgentEvent, Command, Decision, Hook};
-use hubd::core::notification::{Draft, tail_of};
-use hubd::core::record::{Notified, Record, Turn, TurnCause};
-use hubd::core::rule::RuleSet;
-use hubd::fold::{RideAlong, State};
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use hub_core::record::kinds;
+use hub_log::journal::memory::MemoryJournal;
+use hub_log::journal::{Entry, Health, Journal, JournalError};
 use hub_protocol::{Epoch, Seq};
-use hubd::core::record::kinds;
-use hubd::log::journal::memory::MemoryJournal;
-use hubd::log::journal::{Entry, Health, Journal, JournalError};
 
 /// A fault, and the calls that it fails.
 #[derive(Debug, Clone, Copy)]

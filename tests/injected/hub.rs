@@ -8,16 +8,16 @@ use axum::body::Body;
 use axum::http::Request;
 use axum::http::request::Builder;
 use http_body_util::BodyExt as _;
-use hubd::core::secret::Token;
-use hubd::core::wake_files::WakeFiles;
-use hubd::http::login::{Devices, LoginState};
-use hubd::http::routes;
-use hubd::hub::clock;
-use hubd::hub::{Hub, HubParts};
-use hubd::log::archive::replay;
-use hubd::log::journal::{Journal, JournalError};
-use hubd::waiters::WakeLimits;
-use hubd::waiters::lease_token::LeaseKey;
+use hub_core::secret::Token;
+use hub_core::waiters::WakeLimits;
+use hub_core::waiters::lease_token::LeaseKey;
+use hub_core::wake_files::WakeFiles;
+use hub_engine::clock;
+use hub_engine::{Hub, HubParts};
+use hub_http::login::{Devices, LoginState};
+use hub_http::routes;
+use hub_log::archive::replay;
+use hub_log::journal::{Journal, JournalError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
@@ -38,7 +38,7 @@ impl InProcess {
             recovered,
             reload: Box::new(move || Ok(replay(&*again)?.state)),
             leases: LeaseKey::new(b"secret"),
-            rules: hubd::hub::Rules::default(),
+            rules: hub_engine::Rules::default(),
             rule_set: Arc::default(),
             offered: 0,
             limits: WakeLimits {

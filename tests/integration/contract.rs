@@ -222,8 +222,8 @@ async fn a_hub_proves_that_it_knows_the_token() {
     let (hub, _client) = memory_hub();
     let nonce = "00112233445566778899aabbccddeeff";
     let hello = hub.stranger().read(&format!("/hello?nonce={nonce}")).await;
-    let token: hubd::core::secret::Token = hub.token().parse().expect("a token");
+    let token: hub_core::secret::Token = hub.token().parse().expect("a token");
     let address = format!("127.0.0.1:{}", hub.port());
     let proof = token.hmac(&[nonce.as_bytes(), address.as_bytes()]);
-    assert_eq!(hello["proof"], hubd::core::secret::hex(&proof));
+    assert_eq!(hello["proof"], hub_core::secret::hex(&proof));
 }

@@ -368,7 +368,7 @@ fn answer(session: &str, challenge: &Value, host: &str) -> Value {
     let text = challenge.as_str().expect("a challenge");
     let cover = mac(&Sha256::digest(key), format!("{text}\0{host}"));
     let proof: Vec<u8> = key.iter().zip(cover).map(|(a, b)| a ^ b).collect();
-    let proof = hubd::core::secret::hex(&proof);
+    let proof = hub_core::secret::hex(&proof);
     json!({ "session": id, "challenge": challenge, "proof": proof })
 }
 

@@ -3,13 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
+use hub_core::fold::State;
+use hub_core::record::{ClockMoved, Record};
+use hub_log::journal::sled::{AdoptedRecords, DirLock, Options, StagedJournal};
+use hub_log::journal::snapshot::{self, Snapshots};
+use hub_log::journal::{Entry, Journal, disk};
 use hub_protocol::{Seq, Timestamp};
-
-use crate::core::record::{ClockMoved, Record};
-use crate::fold::State;
-use crate::log::journal::sled::{AdoptedRecords, DirLock, Options, StagedJournal};
-use crate::log::journal::snapshot::{self, Snapshots};
-use crate::log::journal::{Entry, Journal, disk};
 
 /// Replaces the journal in `state_dir` with one that has its readable records and a new identity.
 pub(super) fn adopt(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()> {

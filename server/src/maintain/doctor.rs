@@ -5,17 +5,17 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
+use hub_config::state_dir::{StateDirError, stored_token};
+use hub_core::report::Report;
+use hub_log::archive::recover;
+use hub_log::journal::disk::DiskJournal;
+use hub_log::journal::epoch::EpochFile;
+use hub_log::journal::sled::{Files, OpenError, Options, free_bytes};
+use hub_log::journal::snapshot::{self, Snapshots};
+use hub_log::journal::{Journal, JournalError};
 use hub_protocol::{Counted, Device, Timestamp, one_line};
 
 use super::{bar, hash};
-use crate::config::state_dir::{StateDirError, stored_token};
-use crate::core::report::Report;
-use crate::log::archive::recover;
-use crate::log::journal::disk::DiskJournal;
-use crate::log::journal::epoch::EpochFile;
-use crate::log::journal::sled::{Files, OpenError, Options, free_bytes};
-use crate::log::journal::snapshot::{self, Snapshots};
-use crate::log::journal::{Journal, JournalError};
 
 /// Checks everything in `state_dir`. Fails if there are problems.
 pub(super) fn doctor(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()> {

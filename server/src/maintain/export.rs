@@ -4,16 +4,16 @@ use std::io::{BufWriter, Write};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+use hub_core::secret::hex;
+use hub_log::archive::recover;
+use hub_log::journal::Journal;
+use hub_log::journal::snapshot::FoldSnapshot;
 use hub_protocol::Seq;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::lines::{ExportHeader, ExportLine, FORMAT};
 use super::{bar, hash, open_journal, snapshots};
-use crate::core::secret::hex;
-use crate::log::archive::recover;
-use crate::log::journal::Journal;
-use crate::log::journal::snapshot::FoldSnapshot;
 
 /// The number of bytes read from the journal at once.
 const CHUNK: usize = 1 << 20;

@@ -4,16 +4,16 @@ use std::io::BufRead;
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
+use hub_core::secret::hex;
+use hub_log::archive::recover;
+use hub_log::journal::sled::{
+    DirLock, JournalOrigin, OpenError, Options, SledJournal, StagedJournal,
+};
+use hub_log::journal::{Entry, Journal};
 use sha2::{Digest, Sha256};
 
 use super::lines::{ExportHeader, ExportLine, FORMAT};
 use super::{bar, hash, snapshots};
-use crate::core::secret::hex;
-use crate::log::archive::recover;
-use crate::log::journal::sled::{
-    DirLock, JournalOrigin, OpenError, Options, SledJournal, StagedJournal,
-};
-use crate::log::journal::{Entry, Journal};
 
 /// The format without a hash of its lines.
 const WITHOUT_LINES: u32 = 1;

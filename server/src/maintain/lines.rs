@@ -13,12 +13,11 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use hub_core::record::kinds;
+use hub_log::journal::Entry;
 use hub_protocol::{Epoch, Seq};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-
-use crate::core::record::kinds;
-use crate::log::journal::Entry;
 
 /// The format version that this build writes, and the newest that it reads.
 pub(super) const FORMAT: u32 = 2;

@@ -1,9 +1,10 @@
 use std::path::Path;
 
+use hub_core::record::{Notified, Record, SettleReason, Settled, Target};
+use hub_log::archive::recover;
+use hub_log::journal::{Entry, snapshot};
+
 use super::*;
-use crate::core::record::{Notified, Record, SettleReason, Settled, Target};
-use crate::log::archive::recover;
-use crate::log::journal::{Entry, snapshot, testing};
 use bytes::Bytes;
 use hub_protocol::{Kind, Seq, Timestamp};
 use tempfile::TempDir;
@@ -24,7 +25,10 @@ fn filled(dir: &Path, records: u64) -> DiskJournal {
 }
 
 fn seen(journal: &DiskJournal, id: u64) {
-    append(journal, &testing::seen(id, true, Timestamp::from_millis(7)));
+    append(
+        journal,
+        &hub_core::testing::seen(id, true, Timestamp::from_millis(7)),
+    );
 }
 
 /// Copies a state directory as a kill would leave it.
@@ -46,7 +50,7 @@ fn reopened(journal: DiskJournal, dir: &Path) -> DiskJournal {
 }
 
 fn append(journal: &DiskJournal, record: &Record) {
-    let entry = testing::entry(journal.head() + 1, record);
+    let entry = hub_log::testing::entry(journal.head() + 1, record);
     journal.append(&[entry]).unwrap();
 }
 
@@ -109,7 +113,7 @@ fn a_trimmed_log_is_exported_with_the_fold_it_builds_on() {
     snapshots(dir, &journal).save(90, &state).unwrap();
     journal.trim(80).unwrap();
     assert!(journal.earliest() > 1);
-    let undone = testing::seen(3, false, Timestamp::from_millis(7));
+    let undone = hub_core::testing::seen(3, false, Timestamp::from_millis(7));
     append(&journal, &undone);
     drop(journal);
     let to = imported(&exported(dir));
@@ -169,7 +173,7 @@ fn doctor_finds_no_problems_in_a_sound_directory() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().join("state");
     drop(filled(&dir, 40));
-    let state = crate::config::state_dir::StateDir::open(&dir).unwrap();
+    let state = hub_config::state_dir::StateDir::open(&dir).unwrap();
     state.token().unwrap();
     let mut out = Vec::new();
     doctor::doctor(&dir, &mut out).unwrap();
@@ -280,7 +284,7 @@ fn an_export_with_a_changed_text_is_refused() {
     let journal = filled(from.path(), 3);
     let seen = Entry {
         seq: 4,
-        kind: crate::core::record::kinds::SEEN,
+        kind: hub_core::record::kinds::SEEN,
         payload: br#"{"ids":[9],"seen":true,"at":"2026-11-23T00:00:00Z"}"#[..].into(),
     };
     journal.append(&[seen]).unwrap();
@@ -301,7 +305,7 @@ fn doctor_names_what_was_lost_unread() {
     let journal = opened(dir.path());
     let at = Timestamp::from_millis(7);
     for _ in 0..3 {
-        let mut route = testing::route("a", Kind::Complete, at);
+        let mut route = hub_core::testing::route("a", Kind::Complete, at);
         route.targets = vec![Target {
             inbox: "primary".parse().unwrap(),
             wakes: true,

@@ -4,11 +4,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt as _;
 
 use anyhow::Context as _;
+use hub_config::{Config, LogFormat};
 use hub_protocol::one_line;
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
-
-use crate::config::{Config, LogFormat};
 
 /// Starts the log with the level and the format of the settings.
 pub(super) fn start(config: &Config) -> anyhow::Result<()> {

@@ -5,17 +5,17 @@ mod clustered {
     use std::sync::Arc;
 
     use axum::Router;
+    use hub_cluster::journal::JetStreamJournal;
+    use hub_cluster::{Cluster, Joined};
+    use hub_config::Config;
+    use hub_config::state_dir::StateDir;
+    use hub_core::waiters::lease_token::LeaseKey;
+    use hub_engine::Hub;
     use hub_protocol::ClusterInfo;
     use tokio::runtime::Runtime;
     use tokio_util::sync::CancellationToken;
 
-    use crate::cluster::{self, Cluster, Joined};
-    use crate::config::Config;
-    use crate::config::state_dir::StateDir;
-    use crate::hub::Hub;
-    use crate::log::journal::jetstream::JetStreamJournal;
     use crate::serve::storage::{self, Storage};
-    use crate::waiters::lease_token::LeaseKey;
 
     /// A hub that has joined its cluster and has not started yet.
     pub(in crate::serve) struct Member {
@@ -29,7 +29,7 @@ mod clustered {
         dir: &StateDir,
         config: &Config,
     ) -> anyhow::Result<(Storage, Member)> {
-        let joined = runtime.block_on(cluster::join(config, dir))?;
+        let joined = runtime.block_on(hub_cluster::join(config, dir))?;
         let handle = runtime.handle().clone();
         let shared = (Arc::clone(&joined.shared), joined.epoch);
         let (storage, journal) = storage::jetstream(dir.path(), config, shared, handle)?;
@@ -74,15 +74,15 @@ mod clustered {
 #[cfg(not(feature = "jetstream"))]
 mod clustered {
     use axum::Router;
+    use hub_config::Config;
+    use hub_config::state_dir::StateDir;
+    use hub_core::waiters::lease_token::LeaseKey;
+    use hub_engine::Hub;
     use hub_protocol::ClusterInfo;
     use tokio::runtime::Runtime;
     use tokio_util::sync::CancellationToken;
 
-    use crate::config::Config;
-    use crate::config::state_dir::StateDir;
-    use crate::hub::Hub;
     use crate::serve::storage::Storage;
-    use crate::waiters::lease_token::LeaseKey;
 
     /// A build without NATS has no members of a cluster.
     pub(in crate::serve) enum Member {}

@@ -3,23 +3,22 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hub_protocol::{Epoch, Timestamp};
-
-use crate::config::Config;
-use crate::config::state_dir::CLUSTER_MARKER;
-use crate::core::record::{ClockMoved, Record};
-use crate::fold::State;
-use crate::hub::writer::Reload;
-use crate::log::archive::{
+#[cfg(feature = "jetstream")]
+use hub_cluster::journal::{JetStreamJournal, SharedLog};
+use hub_config::Config;
+use hub_config::state_dir::CLUSTER_MARKER;
+use hub_core::fold::State;
+use hub_core::record::{ClockMoved, Record};
+use hub_engine::writer::Reload;
+use hub_log::archive::{
     self, ArchiveInputs, RecoverError, Recovered, RetentionPolicy, SnapshotPolicy,
 };
-use crate::log::journal::disk::DiskJournal;
-#[cfg(feature = "jetstream")]
-use crate::log::journal::jetstream::{JetStreamJournal, SharedLog};
-use crate::log::journal::memory::MemoryJournal;
-use crate::log::journal::sled::{Files, JournalOrigin, Options};
-use crate::log::journal::snapshot::Snapshots;
-use crate::log::journal::{Entry, Journal, JournalError};
+use hub_log::journal::disk::DiskJournal;
+use hub_log::journal::memory::MemoryJournal;
+use hub_log::journal::sled::{Files, JournalOrigin, Options};
+use hub_log::journal::snapshot::Snapshots;
+use hub_log::journal::{Entry, Journal, JournalError};
+use hub_protocol::{Epoch, Timestamp};
 
 const DAY_MS: i64 = 24 * 3600 * 1000;
 /// A larger difference between the clock and the newest record counts as a change of the clock, because a hub is rarely
@@ -171,8 +170,10 @@ pub fn fold(journal: &dyn Journal) -> Result<State, JournalError> {
 
 #[cfg(test)]
 mod tests {
+    use hub_core::testing::seen;
+    use hub_log::testing::entry;
+
     use super::*;
-    use crate::log::journal::testing::{entry, seen};
 
     /// Returns a journal with one record, written `days` ago, and the current time.
     fn journal(days: i64) -> (MemoryJournal, Timestamp) {

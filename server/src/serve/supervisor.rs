@@ -3,11 +3,10 @@
 
 use std::time::Duration;
 
+use hub_core::command::Command;
+use hub_engine::Hub;
 use sd_notify::NotifyState;
 use tokio_util::sync::CancellationToken;
-
-use crate::core::command::Command;
-use crate::hub::Hub;
 
 /// Reports that the hub accepts connections.
 pub(super) fn ready(port: u16) {

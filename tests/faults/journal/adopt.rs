@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use hubd::log::journal::{Entry, Journal};
+use hub_log::journal::{Entry, Journal};
 use hubd::maintain::Maintenance;
 
 use super::child::inject;

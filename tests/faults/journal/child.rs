@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use hub_log::journal::disk::DiskJournal;
+use hub_log::journal::epoch::EpochFile;
+use hub_log::journal::sled::{DurabilityChecks, OpenError, Options, SledJournal};
+use hub_log::journal::{Journal, JournalError};
 use hub_protocol::Seq;
-use hubd::log::journal::disk::DiskJournal;
-use hubd::log::journal::epoch::EpochFile;
-use hubd::log::journal::sled::{DurabilityChecks, OpenError, Options, SledJournal};
-use hubd::log::journal::{Journal, JournalError};
 
 use super::{expected, options, publish, trace};
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use hubd::log::journal::sled::{OpenError, SledJournal};
-use hubd::log::journal::{Entry, Journal, JournalError};
+use hub_log::journal::sled::{OpenError, SledJournal};
+use hub_log::journal::{Entry, Journal, JournalError};
 
 use super::{all, copy, expected, filled, flipped, made, open, publish, refused, reopened};
 

@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use hubd::core::record::kinds;
-use hubd::log::journal::disk::DiskJournal;
-use hubd::log::journal::sled::{Options, SledJournal};
-use hubd::log::journal::{Entry, Health, Journal, JournalError};
+use hub_core::record::kinds;
+use hub_log::journal::disk::DiskJournal;
+use hub_log::journal::sled::{Options, SledJournal};
+use hub_log::journal::{Entry, Health, Journal, JournalError};
 
 use super::PATIENCE;
 use super::small_disk::SmallDisk;

@@ -3,10 +3,10 @@
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use hubd::core::record::{Record, Seen};
-use hubd::log::archive::recover;
-use hubd::log::journal::snapshot::Snapshots;
-use hubd::log::journal::{Entry, Journal};
+use hub_core::record::{Record, Seen};
+use hub_log::archive::recover;
+use hub_log::journal::snapshot::Snapshots;
+use hub_log::journal::{Entry, Journal};
 
 use super::{all, copy, open};
 

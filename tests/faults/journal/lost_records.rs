@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use hubd::log::journal::snapshot::Snapshots;
-use hubd::log::journal::{Entry, Health, Journal, LostRange};
+use hub_log::journal::snapshot::Snapshots;
+use hub_log::journal::{Entry, Health, Journal, LostRange};
 use hubd::maintain::Maintenance;
 use memchr::memmem;
 

@@ -17,11 +17,11 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use hub_core::record::kinds;
+use hub_log::journal::disk::DiskJournal;
+use hub_log::journal::sled::{OpenError, Options};
+use hub_log::journal::{Entry, Journal, JournalError};
 use hub_protocol::Seq;
-use hubd::core::record::kinds;
-use hubd::log::journal::disk::DiskJournal;
-use hubd::log::journal::sled::{OpenError, Options};
-use hubd::log::journal::{Entry, Journal, JournalError};
 
 /// Longer than any process takes from its fork to its exec.
 const PATIENCE: Duration = Duration::from_secs(20);

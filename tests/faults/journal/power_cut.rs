@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hubd::log::journal::Journal;
+use hub_log::journal::Journal;
 
 use super::child::{End, Writer};
 use super::trace::{self, Disk, What};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use hubd::log::journal::{Health, Journal};
+use hub_log::journal::{Health, Journal};
 
 use super::child::{End, Writer, inject, stored};
 use super::trace::{self, What};

@@ -1,7 +1,7 @@
 //! Agents' hook events, and shown notifications, in the fold and in the model.
 
+use hub_core::command::{AgentEvent, Command, Hook};
 use hub_protocol::{InboxName, ProjectName, Way};
-use hubd::core::command::{AgentEvent, Command, Hook};
 
 use super::{Driver, pending};
 use crate::action::Action;

@@ -1,6 +1,6 @@
 //! Listens and stops to listen, in the fold and in the model.
 
-use hubd::core::command::{Command, Refusal};
+use hub_core::command::{Command, Refusal};
 
 use super::Driver;
 use crate::action::Action;

@@ -1,8 +1,8 @@
 //! Asks, answers and withdraws, in the fold and in the model.
 
+use hub_core::command::Command;
+use hub_core::notification::Draft;
 use hub_protocol::{InboxName, Kind};
-use hubd::core::command::Command;
-use hubd::core::notification::Draft;
 use proptest::sample::Index;
 
 use super::{Driver, Seq};
@@ -46,7 +46,7 @@ impl Driver {
     }
 
     /// Runs a command that the model accepts, or refuses in the same way.
-    fn either(&mut self, command: &Command, expected: Result<(), hubd::core::command::Refusal>) {
+    fn either(&mut self, command: &Command, expected: Result<(), hub_core::command::Refusal>) {
         match expected {
             Ok(()) => self.must(command),
             Err(refusal) => assert_eq!(self.decide(command), Err(refusal)),

@@ -1,8 +1,8 @@
 //! Rules in the fold and in the model.
 
+use hub_core::command::{Command, Refusal, RuleCommand};
+use hub_core::rule::{self, RuleSet};
 use hub_protocol::{InboxName, PhaseName, ProjectName};
-use hubd::core::command::{Command, Refusal, RuleCommand};
-use hubd::core::rule::{self, RuleSet};
 
 use super::Driver;
 use crate::action::Action;

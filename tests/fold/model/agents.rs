@@ -1,9 +1,9 @@
 //! Agents' sessions of the naive model: their turns by their hooks, and the items shown to them.
 
+use hub_core::command::AgentEvent;
+use hub_core::notification::Draft;
+use hub_core::record::TurnCause;
 use hub_protocol::{InboxName, Kind, PhaseName, ProjectName, Seq, SessionState, Timestamp, Way};
-use hubd::core::command::AgentEvent;
-use hubd::core::notification::Draft;
-use hubd::core::record::TurnCause;
 
 use super::listeners::hub_says;
 use super::{DAY_MS, Model, Place};

@@ -1,7 +1,7 @@
 //! Listeners of the naive model.
 
+use hub_core::notification::Draft;
 use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp};
-use hubd::core::notification::Draft;
 
 use super::{DAY_MS, Leases, Model, Question, Session};
 

@@ -1,9 +1,9 @@
 //! Questions of the naive model.
 
+use hub_core::command::Refusal;
+use hub_core::notification::{Draft, HOOK_KEYS};
+use hub_core::record::SettleReason;
 use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, Seq, Timestamp};
-use hubd::core::command::Refusal;
-use hubd::core::notification::{Draft, HOOK_KEYS};
-use hubd::core::record::SettleReason;
 
 use super::{Key, Model};
 

@@ -1,6 +1,6 @@
 //! Acknowledgements end a delivery in one inbox.
 
-use hubd::core::record::{SettleReason, Settled};
+use hub_core::record::{SettleReason, Settled};
 
 use super::*;
 

@@ -1,8 +1,8 @@
 //! Agents' sessions: helpers for the tests of hooks, receipts and interrupts.
 
+use hub_core::answer::AnswerKind;
+use hub_core::command::{HeldHook, Hook};
 use hub_protocol::Process;
-use hubd::core::answer::AnswerKind;
-use hubd::core::command::{HeldHook, Hook};
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! Answers: which posts and senders answer a question, and how an answer reaches the asker.
 
+use hub_core::fold::{AnswerPath, HookConnection};
 use hub_protocol::{AnswerDelivery, Post, QuestionState};
-use hubd::fold::{AnswerPath, HookConnection};
 
 use super::questions::claim;
 use super::*;

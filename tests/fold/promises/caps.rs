@@ -130,7 +130,7 @@ fn an_inbox_that_a_batch_fills_makes_no_room_for_the_batch() {
 fn an_inbox_that_a_rule_fills_makes_no_room_for_its_notification() {
     let mut hub = Hub::new();
     let rule = "[[on]]\nname = 'r'\ntype = ['error']\nnotify = { to = 'inbox-0', msg = 'm' }\n";
-    hub.rules = hubd::core::rule::parse(rule).unwrap();
+    hub.rules = hub_core::rule::parse(rule).unwrap();
     hub.run(&notify(to_new_inboxes(ProjectName::DEFAULT, 1000)));
     hub.withdraw(1);
     hub.withdraw(2);

@@ -1,6 +1,6 @@
 //! A newer item supersedes a pending one with the same key.
 
-use hubd::core::record::{SettleReason, Settled};
+use hub_core::record::{SettleReason, Settled};
 
 use super::*;
 

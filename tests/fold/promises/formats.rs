@@ -1,7 +1,7 @@
 //! Compatibility of the data on disk: these bytes are format 1.
 
 use bytes::Bytes;
-use hubd::core::record::{
+use hub_core::record::{
     ClockMoved, DecodeError, InboxClosed, KeyUsed, Led, Notified, Reset, Rewritten, Route, Seen,
     SettleReason, Settled, Target, Trimmed, notification_json,
 };

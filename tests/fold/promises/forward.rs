@@ -1,7 +1,7 @@
 //! The positions of forwards.
 
+use hub_core::record::ForwardNoted;
 use hub_protocol::Seq;
-use hubd::core::record::ForwardNoted;
 
 use super::*;
 

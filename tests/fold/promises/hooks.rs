@@ -1,7 +1,7 @@
 //! Notifications from an agent's hooks: once a turn, and only for new information.
 
+use hub_core::record::Turn;
 use hub_protocol::QuestionState;
-use hubd::core::record::Turn;
 
 use super::*;
 

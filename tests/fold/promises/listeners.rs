@@ -1,6 +1,6 @@
 //! Listeners: a session is notified of another's next stop, once.
 
-use hubd::core::record::ListenerEnd;
+use hub_core::record::ListenerEnd;
 
 use super::*;
 

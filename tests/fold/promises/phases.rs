@@ -1,7 +1,7 @@
 //! The phase of a session: whether it waits for the person.
 
+use hub_core::fold::SessionPhase;
 use hub_protocol::PhaseName;
-use hubd::fold::SessionPhase;
 
 use super::*;
 

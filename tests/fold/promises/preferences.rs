@@ -1,7 +1,7 @@
 //! The person's preferences.
 
+use hub_core::record::PreferencesSet;
 use hub_protocol::Preferences;
-use hubd::core::record::PreferencesSet;
 use serde_json::json;
 
 use super::*;

@@ -1,7 +1,7 @@
 //! Questions are asked once and answered once.
 
+use hub_core::record::QuestionSettled;
 use hub_protocol::QuestionState;
-use hubd::core::record::QuestionSettled;
 
 use super::retention::trim;
 use super::*;

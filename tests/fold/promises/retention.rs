@@ -1,9 +1,8 @@
 //! Retention trims the log's prefix, and loses no pending notification.
 
 use bytes::Bytes;
-use hubd::core::record::{Rewritten, SettleReason, Settled, Trimmed};
-
-use hubd::fold::Loss;
+use hub_core::fold::Loss;
+use hub_core::record::{Rewritten, SettleReason, Settled, Trimmed};
 
 use super::seen::mark;
 use super::*;

@@ -1,9 +1,9 @@
 //! Rules: what a firing records, and what it makes.
 
-use hubd::core::command::RuleCommand;
-use hubd::core::record::RuleAction::{self, Escalate, Mute, Notify, Run};
-use hubd::core::record::{RuleFired, RuleNote, RuleNoted};
-use hubd::core::rule;
+use hub_core::command::RuleCommand;
+use hub_core::record::RuleAction::{self, Escalate, Mute, Notify, Run};
+use hub_core::record::{RuleFired, RuleNote, RuleNoted};
+use hub_core::rule;
 
 use super::*;
 

@@ -1,7 +1,8 @@
 use std::fs;
 
+use hub_log::journal::sled::{DirLock, OpenError, StagedJournal};
+
 use super::*;
-use crate::log::journal::sled::{DirLock, OpenError, StagedJournal};
 use crate::maintain::adopt;
 
 fn adopted(dir: &Path) -> String {

@@ -1,8 +1,9 @@
 use std::fs;
 use std::io::{BufReader, Read};
 
+use hub_log::journal::sled::OpenError;
+
 use super::*;
-use crate::log::journal::sled::OpenError;
 use crate::maintain::import;
 
 /// A reader of an export that calls `look` before each read.

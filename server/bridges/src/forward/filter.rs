@@ -1,0 +1,54 @@
+//! Which notifications a forward passes on.
+
+use hub_core::fold::State;
+use hub_core::record::Route;
+use hub_protocol::{Priority, Seq, TimeOfDay, Timestamp};
+
+use super::Forward;
+
+impl Forward {
+    /// Whether the settings include this notification.
+    pub(super) fn includes(&self, route: &Route) -> bool {
+        let settings = &self.settings;
+        settings.types.contains(&route.kind)
+            && (settings.projects.is_empty() || settings.projects.contains(&route.project))
+            && route.priority <= settings.min_priority
+    }
+
+    /// Whether the settings include this sender, by its id or the name that people know.
+    pub(super) fn includes_sender(&self, id: &str, name: &str) -> bool {
+        let from = &self.settings.from;
+        from.is_empty() || from.iter().any(|it| it == id || it == name)
+    }
+
+    /// Whether the person still wants the notification `id`: it is open, and neither the quiet hours nor a mute stop it.
+    pub(super) fn is_wanted(&self, state: &State, id: Seq, route: &Route, now: Timestamp) -> bool {
+        let loud = route.priority == Priority::Urgent
+            || !self.is_quiet(now) && state.mute_of((&route.project, &route.from), now).is_none();
+        loud && route.expires_at > now && self.is_open(state, id, route)
+    }
+
+    /// Whether a notification still needs somebody. A question does until it is settled; any other is passed on in any case,
+    /// unless the forward waits for `after`.
+    fn is_open(&self, state: &State, id: Seq, route: &Route) -> bool {
+        if state.question(id).is_some_and(|it| it.state.is_final()) {
+            return false;
+        }
+        if self.settings.after.is_zero() {
+            return true;
+        }
+        let is_pending = route.targets.is_empty() || !state.places(id).is_empty();
+        is_pending && !state.is_seen(id)
+    }
+
+    fn is_quiet(&self, now: Timestamp) -> bool {
+        let hours = self.settings.quiet_hours;
+        hours.is_some_and(|hours| local_time(now).is_some_and(|time| hours.include(time)))
+    }
+}
+
+/// The time of the day on this machine.
+fn local_time(now: Timestamp) -> Option<TimeOfDay> {
+    let now = jiff::Timestamp::from_millisecond(now.as_millis()).ok()?;
+    Some(now.to_zoned(jiff::tz::TimeZone::system()).time().into())
+}

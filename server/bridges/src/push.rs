@@ -1,0 +1,468 @@
+//! The push bridge: wakes idle sessions that have no waiter of their own.
+//!
+//! A session of Claude Code with the hub's module or a rewake hook polls the hub itself. For a session that is idle and
+//! has neither, such as one of Codex, the hub waits in its place, by the best transport that it has and that did not fail
+//! for what is pending. Any other waiter takes the inbox over at once. A batch is recorded as shown in that way
+//! before the transport is used. If the transport fails, the batch is recorded as returned, and the next one is tried.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::time::Duration;
+
+use hub_core::command::Command;
+use hub_core::fold::{Inbox, Session, SessionKey, State};
+use hub_core::rejected::Rejected;
+use hub_core::waiters::{Batch, MAX_TEXT_BYTES, Outcome, Reach, SharedWaiters, WaitSpec};
+use hub_engine::{Hub, stored, wake_text};
+use hub_protocol::process::boot_id;
+use hub_protocol::{
+    Agent, FailedWay, InboxName, OwnWords, Process, ProjectName, Seq, SessionState, Timestamp, Way,
+};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+mod claude_inbox;
+mod codex;
+mod mailbox;
+mod pane;
+mod transport;
+
+use claude_inbox::ClaudeInboxes;
+use codex::CodexThreads;
+use transport::Transport;
+
+/// Delay from a change to the next look, because most changes concern other things.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+
+/// How long a session must be idle without a waiter before the hub waits in its place: its own waiter may be starting.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How long one wait lasts; then the hub looks for a better transport, and waits again.
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
+
+/// How long the hook of a changed file may take to begin a turn. Claude Code may keep a change that comes while it ends a
+/// turn until the next one.
+const CHANGE_AGAIN: Duration = Duration::from_secs(10);
+
+/// A session that the hub may wake.
+#[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools)] // each a flag of its own
+struct PushSession {
+    key: SessionKey,
+    /// The record that registered it.
+    number: Seq,
+    agent: Agent,
+    process: Option<Process>,
+    cwd: Option<String>,
+    /// Whether its process runs on another machine, so that only its own waiter can wake it.
+    is_elsewhere: bool,
+    /// Its tmux pane.
+    pane: Option<String>,
+    /// Whether the hub may paste into that pane.
+    pane_delivery: bool,
+    /// Why it is not idle.
+    busy: Option<&'static str>,
+    /// Since when its agent shows a dialog, as far as its hooks tell.
+    dialog_since: Option<Timestamp>,
+    /// Whether the hub holds the hook of the dialog, which is shown only after that.
+    holds_dialog: bool,
+    /// Whether it is idle and has no waiter of its own.
+    is_unattended: bool,
+    /// The record that last reported its state.
+    seq: Seq,
+    /// The agent's own id of it.
+    agent_id: InboxName,
+    /// Whether it answers one prompt and ends.
+    is_headless: bool,
+    /// Whether its permission mode may allow everything.
+    bypasses: bool,
+    /// Whether a line was pasted for something that is still pending, so that nothing has proved that the line arrived.
+    unproven_paste: bool,
+    /// For each pending notification that wakes it, the ways that failed.
+    pending: Vec<Vec<Way>>,
+}
+
+/// The hub's wait in the place of a session.
+struct Standin {
+    way: Way,
+    cancel: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+/// Notifications on their way to a session.
+#[derive(Debug, Clone)]
+struct PushedBatch {
+    project: ProjectName,
+    /// Each inbox with its notifications.
+    items: Vec<(InboxName, Vec<Seq>)>,
+    way: Way,
+}
+
+struct Pushes {
+    hub: Hub,
+    inboxes: ClaudeInboxes,
+    threads: CodexThreads,
+    standins: HashMap<SessionKey, Standin>,
+    /// Since when each session is unattended.
+    since: HashMap<SessionKey, Instant>,
+    /// The sessions at the last removal of watched files.
+    numbers: HashSet<Seq>,
+}
+
+/// Wakes sessions until `shutdown`.
+pub async fn run(hub: &Hub, state_dir: &Path, shutdown: &CancellationToken) {
+    let mut log = hub.log().subscribe();
+    let mut presence = hub.waiters().read().version().subscribe();
+    let mut pushes = Pushes {
+        hub: hub.clone(),
+        inboxes: ClaudeInboxes::new(hub, state_dir),
+        threads: CodexThreads::new(hub),
+        standins: HashMap::new(),
+        since: HashMap::new(),
+        numbers: HashSet::new(),
+    };
+    loop {
+        let next = pushes.look().await;
+        let next_look = async {
+            match next {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = shutdown.cancelled() => break,
+            () = next_look => {}
+            Ok(()) = log.changed() => tokio::time::sleep(DEBOUNCE).await,
+            Ok(()) = presence.changed() => tokio::time::sleep(DEBOUNCE).await,
+        }
+        presence.mark_unchanged();
+    }
+    for standin in pushes.standins.into_values() {
+        standin.cancel.cancel();
+        let _ = standin.task.await;
+    }
+}
+
+impl PushedBatch {
+    /// Returns the notifications to their inboxes.
+    async fn failed(self, hub: &Hub, why: String) {
+        let Self {
+            project,
+            items,
+            way,
+        } = self;
+        let undelivered = Command::Undelivered {
+            project,
+            items,
+            way,
+            why,
+        };
+        if let Err(error) = hub.submit(undelivered).await {
+            tracing::warn!(%error, way = way.as_str(), "notifications that a session refused wait for a proof");
+        }
+    }
+}
+
+impl Pushes {
+    /// Begins and ends waits in the place of sessions. Returns when to look again, if nothing changes before.
+    async fn look(&mut self) -> Option<Instant> {
+        self.standins.retain(|_, it| !it.task.is_finished());
+        let Ok(candidates) = self.hub.list(candidates).await else {
+            return None;
+        };
+        self.forget_ended(&candidates).await;
+        let mut next: Option<Instant> = None;
+        for candidate in &candidates {
+            let again = self.attend(candidate).await;
+            next = next.into_iter().chain(again).min();
+        }
+        next
+    }
+
+    async fn attend(&mut self, candidate: &PushSession) -> Option<Instant> {
+        let key = &candidate.key;
+        if !candidate.is_unattended {
+            self.since.remove(key);
+            self.dismiss(key);
+            self.note_failed(key, None);
+            let waits = candidate.pane_delivery && !candidate.pending.is_empty();
+            pane::note(&self.hub, key, candidate.busy.filter(|_| waits));
+            if candidate.agent == Agent::Codex
+                && candidate.dialog_since.is_some()
+                && !candidate.is_elsewhere
+            {
+                return self.threads.watch_dialog(candidate).await;
+            }
+            return None;
+        }
+        let since = *self.since.entry(key.clone()).or_insert_with(Instant::now);
+        // Codex starts no waiter by itself.
+        if candidate.agent != Agent::Codex && since + GRACE > Instant::now() {
+            return Some(since + GRACE);
+        }
+        let used = self.standins.get(key).map(|it| it.way);
+        if used.is_some_and(|way| way != Way::Pane && is_useful(way, candidate)) {
+            return None;
+        }
+        let chosen = transport::choose(&self.hub, &self.inboxes, &self.threads, candidate);
+        let transport = match chosen.await {
+            Ok(transport) => transport,
+            Err(failed) => {
+                let pane = failed.iter().find(|it| it.way == Way::Pane);
+                pane::note(&self.hub, key, pane.map(|it| it.why.as_str()));
+                self.note_failed(key, Some(failed));
+                if used == Some(Way::Pane) {
+                    self.dismiss(key);
+                }
+                // A socket may take no more messages now, or its file may not be written yet.
+                let may_change = !candidate.pending.is_empty() && !candidate.is_elsewhere;
+                let soon = may_change.then(|| Instant::now() + GRACE);
+                return self.threads.next_try(key).or(soon);
+            }
+        };
+        self.note_failed(key, None);
+        // A pane that refuses is asked again.
+        let is_pane = transport.way() == Way::Pane;
+        let again = is_pane.then(|| Instant::now() + GRACE);
+        if !is_pane {
+            pane::note(&self.hub, key, None);
+        } else if used == Some(Way::Pane) {
+            return again;
+        }
+        if used.is_some() {
+            self.dismiss(key);
+            return Some(Instant::now() + DEBOUNCE);
+        }
+        self.stand_in(key.clone(), transport);
+        again
+    }
+
+    /// Keeps for people why the session cannot be woken.
+    fn note_failed(&self, key: &SessionKey, failed: Option<Vec<FailedWay>>) {
+        let known = self.hub.waiters().read();
+        let is_same = known.failed_ways(key) == failed.as_deref();
+        drop(known);
+        if !is_same {
+            let mut waiters = self.hub.waiters().write();
+            waiters.activity().note_failed_ways(key, failed);
+        }
+    }
+
+    fn dismiss(&self, key: &SessionKey) {
+        if let Some(standin) = self.standins.get(key) {
+            standin.cancel.cancel();
+        }
+    }
+
+    fn stand_in(&mut self, key: SessionKey, transport: Transport) {
+        let cancel = CancellationToken::new();
+        let way = transport.way();
+        let task = wait_and_wake(self.hub.clone(), key.clone(), transport, cancel.clone());
+        let task = tokio::spawn(task);
+        self.standins.insert(key, Standin { way, cancel, task });
+    }
+
+    /// Removes the watched files of sessions that ended.
+    async fn forget_ended(&mut self, candidates: &[PushSession]) {
+        let numbers: HashSet<Seq> = candidates.iter().map(|it| it.number).collect();
+        let keys: HashSet<&SessionKey> = candidates.iter().map(|it| &it.key).collect();
+        self.since.retain(|key, _| keys.contains(key));
+        self.threads.retain(|key| keys.contains(key));
+        for (key, standin) in &self.standins {
+            if !keys.contains(key) {
+                standin.cancel.cancel();
+            }
+        }
+        if numbers == self.numbers {
+            return;
+        }
+        self.numbers.clone_from(&numbers);
+        let files = self.hub.wake_files().clone();
+        let removed = tokio::task::spawn_blocking(move || files.retain(&numbers)).await;
+        if let Ok(Err(error)) = removed {
+            tracing::warn!(%error, "the watched files of ended sessions could not be removed");
+        }
+    }
+}
+
+/// Whether a wait in this way can deliver something: what is pending, or what arrives if nothing is pending.
+fn is_useful(way: Way, candidate: &PushSession) -> bool {
+    let pending = &candidate.pending;
+    pending.is_empty() || pending.iter().any(|tried| !tried.contains(&way))
+}
+
+/// The living sessions that their hooks have reported.
+fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
+    let boot_id = boot_id();
+    let now = std::time::Instant::now();
+    let waiters = waiters.read();
+    let candidate = |(project, key, session): (&ProjectName, &InboxName, &Session)| {
+        let registered = session.registered.as_ref()?;
+        let info = &registered.info;
+        let process = info.process.clone();
+        let place = (project.clone(), key.clone());
+        let reach = waiters.reach(&place, session, now);
+        if matches!(reach, Reach::Ended | Reach::NoHooks) {
+            return None;
+        }
+        Some(PushSession {
+            number: registered.seq,
+            seq: session.seq,
+            agent_id: registered.aliases.last().unwrap_or(key).clone(),
+            is_headless: session.is_headless(),
+            agent: info.agent.as_deref()?.parse().ok()?,
+            is_elsewhere: process.as_ref().is_some_and(|it| it.boot_id != boot_id),
+            process,
+            cwd: info.cwd.clone(),
+            pane: info.pane.clone(),
+            pane_delivery: info.pane_delivery == Some(true),
+            busy: why_not_idle(session),
+            dialog_since: state.dialog_since(project, key),
+            holds_dialog: state.holds_dialog(project, key),
+            is_unattended: reach == Reach::Idle,
+            bypasses: waiters.bypasses(&place),
+            unproven_paste: has_unproven_paste(state, &place),
+            pending: pending(state, &place),
+            key: place,
+        })
+    };
+    state.sessions(None).filter_map(candidate).collect()
+}
+
+/// Why a session is not idle by its hooks.
+fn why_not_idle(session: &Session) -> Option<&'static str> {
+    if session.is_in_turn() {
+        Some("it is at work; the answer to its next hook delivers")
+    } else if session.state == Some(SessionState::Blocked) {
+        Some("it waits for the person in a dialog")
+    } else {
+        None
+    }
+}
+
+/// The ways that failed for each pending notification that wakes the session.
+fn pending(state: &State, (project, key): &SessionKey) -> Vec<Vec<Way>> {
+    let inboxes = state.inboxes_of(project, key);
+    let inboxes = inboxes.iter().filter_map(|it| state.inbox(project, it));
+    let items = inboxes.flat_map(Inbox::offerable);
+    items
+        .filter(|item| item.wakes)
+        .map(|item| item.tried.clone())
+        .collect()
+}
+
+/// Whether a pending notification was announced in the session's pane, and no hook has delivered it since.
+fn has_unproven_paste(state: &State, (project, key): &SessionKey) -> bool {
+    let inboxes = state.inboxes_of(project, key);
+    let inboxes = inboxes.iter().filter_map(|it| state.inbox(project, it));
+    let mut pending = inboxes.flat_map(Inbox::pending);
+    pending.any(|item| {
+        let shown = item.emitted.map(|(_, way)| way);
+        shown == Some(Way::Pane) || item.tried.contains(&Way::Pane)
+    })
+}
+
+/// Waits until a notification wakes the session, and wakes it.
+async fn wait_and_wake(
+    hub: Hub,
+    (project, session): SessionKey,
+    transport: Transport,
+    cancel: CancellationToken,
+) {
+    let way = transport.way();
+    let name = format!("{}:{session}", way.as_str());
+    let spec = WaitSpec {
+        way: Some(way),
+        settle: transport.settle(),
+        deadline: (Instant::now() + transport.longest_wait()).into_std(),
+        drain: false,
+        ..WaitSpec::drain(project, Some(session), name, MAX_TEXT_BYTES)
+    };
+    let outcome = tokio::select! {
+        biased;
+        outcome = wait(&hub, spec, &transport) => outcome,
+        () = cancel.cancelled() => return,
+    };
+    match outcome {
+        Ok(Outcome::Batch(batch)) => {
+            if let Err(error) = wake(&hub, &batch, &transport).await {
+                tracing::warn!(%error, way = way.as_str(), "a session could not be woken");
+            }
+        }
+        // Another waiter holds one of the inboxes; its end is a change that leads to the next look.
+        Ok(Outcome::Held { .. }) => tokio::time::sleep(GRACE).await,
+        Ok(Outcome::Empty | Outcome::HeldBack(_) | Outcome::Reset | Outcome::TakenOver)
+        | Err(_) => {}
+    }
+}
+
+/// Waits for a batch. A transport that refuses ends the wait before it counts as a wake.
+async fn wait(hub: &Hub, spec: WaitSpec, transport: &Transport) -> Result<Outcome, Rejected> {
+    if !transport.is_ready().await {
+        tokio::time::sleep(GRACE).await;
+        return Ok(Outcome::Empty);
+    }
+    hub.wait(spec).await
+}
+
+async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result<()> {
+    let mut notifications = Vec::with_capacity(batch.items.len());
+    for item in &batch.items {
+        notifications.push(stored::item_json(hub, &batch.project, item).await?);
+    }
+    let mut claim = batch.claim(hub.log().epoch());
+    if !transport.is_ready().await {
+        return Ok(hub.give_back(claim).await?);
+    }
+    let prompt = if transport.way().announces() {
+        transport.announcement(&notifications)
+    } else {
+        let framed = wake_text::framed(&notifications, batch.remaining);
+        let shown: HashSet<Seq> = batch.items[..framed.shown].iter().map(|it| it.id).collect();
+        let (kept, rest) = claim.partition(|id| shown.contains(&id));
+        hub.give_back(rest).await?;
+        claim = kept;
+        OwnWords::of(framed)
+    };
+    let pushed = PushedBatch {
+        project: claim.project.clone(),
+        items: claim.items.clone(),
+        way: transport.way(),
+    };
+    hub.submit(Command::Ack {
+        project: claim.project,
+        items: claim.items,
+        by: claim.by,
+        shown: claim.shown,
+    })
+    .await?;
+    let woken = transport.wake(prompt.as_str(), &pushed).await;
+    match (woken, transport) {
+        (Err(error), _) => pushed.failed(hub, error.to_string()).await,
+        (Ok(()), Transport::File(files, number)) => {
+            let file = Transport::File(files.clone(), *number);
+            tokio::spawn(change_again(hub.clone(), file, pushed));
+        }
+        (Ok(()), _) => {}
+    }
+    Ok(())
+}
+
+/// Changes the file of a session once more, if nothing of what the change announced was delivered.
+async fn change_again(hub: Hub, file: Transport, pushed: PushedBatch) {
+    tokio::time::sleep(CHANGE_AGAIN).await;
+    let is_announced = hub.read(|state, _| {
+        pushed.items.iter().any(|(name, ids)| {
+            let inbox = state.inbox(&pushed.project, name);
+            let shown = |id: &Seq| inbox?.get(*id)?.emitted;
+            let by = |id| shown(id).is_some_and(|(_, way)| way == pushed.way);
+            ids.iter().any(by)
+        })
+    });
+    if is_announced.unwrap_or(false)
+        && let Err(error) = file.wake("", &pushed).await
+    {
+        tracing::debug!(%error, "a watched file was not changed again");
+    }
+}

@@ -1,0 +1,161 @@
+//! Events of agents' hooks, in terms that all agents share.
+
+use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionInfo, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::IdempotencyKey;
+use crate::answer::AnswerKind;
+use crate::record::TurnCause;
+
+/// One event of an agent's session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hook {
+    /// The project in which the event was reported.
+    pub project: ProjectName,
+    /// The session's name, if it was started with one (`HUB_SESSION`).
+    pub given: Option<InboxName>,
+    /// The agent's own id of the session.
+    pub id: InboxName,
+    /// The session's properties, as far as they are known.
+    pub info: SessionInfo,
+    /// The process that reported the event, if it is not the session's own, which lives.
+    #[serde(default)]
+    pub other: Option<Process>,
+    /// Whether the session's process also runs other sessions, so that it does not identify this one.
+    pub shares_process: bool,
+    /// The subagent in which it happened, by the agent's id of it; `None` in the session itself.
+    pub subagent: Option<String>,
+    /// The event.
+    pub happened: AgentEvent,
+    /// The name that the agent gives the event, shown to people.
+    pub event: String,
+    /// Whether the person has the session's terminal in view.
+    pub watched: bool,
+    /// How the hook's request is held for an answer, if it is.
+    pub held: Option<HeldHook>,
+    /// The Idempotency-Key, if the event has one: it is processed once for each key.
+    pub once: Option<IdempotencyKey>,
+    /// The answers from the hub that the agent used, and those instead of which it used the answer of its own terminal, as far
+    /// as the event tells; `None` if any next step proves that it used them.
+    #[serde(default)]
+    pub used: Option<Vec<(Seq, bool)>>,
+    /// For an event that a bridge derived: the record that reported the session's state by then. If another record has
+    /// reported one since, the event is ignored.
+    pub derived_at: Option<Seq>,
+    /// At a stop, whether the agent did anything in the turn; `None` if that is not known.
+    #[serde(default)]
+    pub acted: Option<bool>,
+    /// Whether prompts and the agent's last messages stay out of the log.
+    #[serde(default)]
+    pub wordless: bool,
+}
+
+/// A hook's request that the hub holds until its question is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeldHook {
+    /// The time for an answer, from the question on, in milliseconds.
+    pub within_ms: i64,
+    /// The answers that the agent takes.
+    pub takes: AnswerKind,
+    /// Whether the agent shows no dialog meanwhile.
+    pub delays: bool,
+}
+
+impl Hook {
+    /// The event name for changes of Claude Code's session files; these are not hook events.
+    pub const SESSION_FILE: &str = "session file";
+
+    /// The event name for what Codex's app-server tells; this is no hook event.
+    pub const APP_SERVER: &str = "app-server";
+
+    /// The process that runs this session and no other one; `None` if the kernel did not confirm one.
+    pub fn process(&self) -> Option<&Process> {
+        let confirmed = self.info.process.as_ref();
+        let own = !self.shares_process && self.derived_at.is_none();
+        confirmed.filter(|it| own && it.started.is_some())
+    }
+
+    /// Returns the source of the event, shown to people.
+    pub fn evidence(&self) -> String {
+        match self.event.as_str() {
+            Self::APP_SERVER => "Codex's app-server".into(),
+            Self::SESSION_FILE => "Claude Code's session file".into(),
+            event => format!("{event} hook"),
+        }
+    }
+}
+
+impl AgentEvent {
+    /// Whether a session begins or goes on with this event.
+    pub fn starts(&self) -> bool {
+        matches!(self, Self::Started | Self::Resumed)
+    }
+}
+
+/// An event in a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum AgentEvent {
+    /// The session began, or its process continues it under another id.
+    Started,
+    /// An earlier session goes on in this process, or a copy of one.
+    Resumed,
+    /// A turn began.
+    Prompt {
+        /// The cause of the turn.
+        by: TurnCause,
+        /// The prompt.
+        text: String,
+    },
+    /// The agent did something, so it works.
+    Worked,
+    /// A turn ended.
+    Stopped {
+        /// The agent's last message.
+        text: String,
+        /// Descriptions of background work that still runs.
+        tasks: Vec<String>,
+        /// Whether the agent continues, because the hook's answer delivered something to it.
+        continues: bool,
+    },
+    /// The person interrupted the turn or dismissed the dialog.
+    Interrupted,
+    /// The agent's model failed.
+    Failed {
+        /// The agent's error message.
+        reason: String,
+        /// Whether the failure is permanent.
+        permanent: bool,
+        /// When the agent may go on, if it reported that.
+        until: Option<Timestamp>,
+    },
+    /// The agent waits for a prompt.
+    Idle {
+        /// The agent's message.
+        text: String,
+    },
+    /// The agent shows a dialog with a question.
+    Asks {
+        /// The text of the question.
+        text: String,
+        /// The answers it offers.
+        options: Vec<String>,
+        /// The dialog as the agent described it.
+        data: Value,
+    },
+    /// The agent needs a permission.
+    Permission {
+        /// A description of the requested action.
+        text: String,
+        /// The request as the agent described it; `None` if the agent reported only that it shows a dialog.
+        data: Option<Value>,
+    },
+    /// The session ended.
+    Ended,
+    /// The session's process goes on with another session.
+    Left,
+    /// The session goes on under another id, which its process reports next.
+    Cleared,
+    /// An event that only proves that the session is alive.
+    Seen,
+}

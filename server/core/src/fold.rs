@@ -1,0 +1,367 @@
+//! The fold: everything the hub knows, computed from the log alone.
+//!
+//! [`State::decide`] turns a command into records, and [`State::apply`] applies a record. Both are pure: no I/O, no
+//! clock. A serialised state holds facts only. Its indexes are rebuilt when it is read, so equal folds have equal
+//! bytes.
+
+use std::collections::BTreeMap;
+
+use hub_protocol::{InboxName, Preferences, ProjectName, Seq, SessionState, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::command::{Command, Decision, Refusal};
+use crate::record::{ClockMoved, Led, Record, Turn};
+use crate::rule::RuleSet;
+
+// What a command changes and a record applies, one concept a file:
+mod answer; // who may answer a question, and how an answer reaches the asker
+mod collapse; // a newer item supersedes a pending one with the same key
+mod delivery; // acknowledged, emitted, returned, escalated
+mod dialog; // questions that an agent shows in a dialog of its own
+mod forward; // how far each forward is
+mod hook; // an agent's hook events become notifications
+mod idempotency; // a request with an Idempotency-Key is carried out once
+mod inbox; // one inbox and its pending items
+mod inbox_room; // how many inboxes there may be, and which empty ones are closed for others
+mod inbox_table; // all inboxes, and their closing
+mod listener; // a session is notified of another session's next stop
+mod loss; // what was lost, and whether the person knows
+mod notification; // the inboxes that a notification goes to
+mod phase; // whether a session waits for the person
+mod preferences; // the person's preferences
+mod process; // the processes that run a session
+mod question; // asked, claimed, settled
+mod reset; // a project is emptied
+mod retention; // the log's prefix is dropped
+mod ride_along; // why a notification wakes nobody
+mod rule; // rules fire on notifications and on sessions
+mod rule_table; // how often rules fired, their cooldowns, and what they still have to do
+mod seen; // the person's seen marks
+mod session; // one session: its state, properties and turn
+mod session_registry; // sessions are registered, named, found and ended
+mod session_room; // how many sessions may be alive, and how large their registrations are
+mod session_table; // all sessions and their names
+mod source; // senders that are not sessions
+mod status; // why a notification is no longer pending
+mod tick; // everything that is due by time alone
+mod turn; // the turn in which a notification was sent
+mod wake_class; // how a wake counts against the wake limits
+
+// What these use:
+mod deadlines;
+mod hook_data;
+mod nearest;
+mod ranges;
+mod texts;
+mod transaction;
+
+pub use answer::{AnswerPath, HookConnection, place_of};
+pub use forward::ForwardCursor;
+pub use hub_protocol::Status;
+pub use inbox::{Inbox, Item};
+pub use listener::Listener;
+pub use loss::Loss;
+pub use phase::SessionPhase;
+pub use question::Question;
+pub use ride_along::RideAlong;
+pub use rule::{received, subject};
+pub use rule_table::{OpenRun, RuleTally};
+pub use session::{Registered, Session, SessionKey};
+pub use wake_class::WakeClass;
+
+/// Values by project and name.
+type ByProject<T> = BTreeMap<ProjectName, BTreeMap<InboxName, T>>;
+
+/// Whether a reader has leased this item of this inbox. Leases are part of presence, so the caller supplies them.
+pub type Leased<'a> = dyn Fn(&ProjectName, &InboxName, Seq) -> bool + 'a;
+
+/// The fold of the log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    head: Seq,
+    inboxes: inbox_table::InboxTable,
+    keys: idempotency::IdempotencyKeys,
+    sessions: session_table::SessionTable,
+    #[serde(default)]
+    listeners: listener::ListenerTable,
+    #[serde(default)]
+    questions: question::QuestionTable,
+    #[serde(default)]
+    sources: source::SourceTable,
+    seen: ranges::Ranges,
+    outcomes: status::Outcomes,
+    #[serde(default)]
+    preferences: Preferences,
+    /// How far each forward is, by name.
+    #[serde(default)]
+    forwards: BTreeMap<String, ForwardCursor>,
+    retention: retention::RetentionState,
+    #[serde(default, skip_serializing_if = "loss::Losses::is_empty")]
+    losses: loss::Losses,
+    #[serde(default)]
+    hidden: reset::HiddenHistory,
+    #[serde(default)]
+    rules: rule_table::RuleTable,
+    /// The active hub of the cluster and its term; `None` for a hub on its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    leader: Option<(Seq, Led)>,
+}
+
+impl State {
+    /// Decides a command. Returns the records to commit, numbered from `head() + 1` in order, or why the command is
+    /// refused. The records of a `Notify` begin with one `Notified` for each draft. `rules` fire on each notification that
+    /// the command stores.
+    pub fn decide(
+        &self,
+        command: &Command,
+        now: Timestamp,
+        leased: &Leased<'_>,
+        rules: &RuleSet,
+    ) -> Result<Decision, Refusal> {
+        if let Some(ids) = self.keys.stored_by(command, now)? {
+            return Ok(Decision::Repeat(ids));
+        }
+        if let Command::Rule(it) = command {
+            let records = self.decide_rule(it, rules, now, leased)?;
+            return Ok(Decision::Records(records));
+        }
+        let records = self.decide_once(command, now, leased)?;
+        let key = self.key_used(command, &records, now);
+        let escalates = matches!(command, Command::Tick);
+        let mut records = self.with_rules(records, rules, now, leased, escalates);
+        records.extend(key);
+        Ok(Decision::Records(records))
+    }
+
+    fn decide_once(
+        &self,
+        command: &Command,
+        now: Timestamp,
+        leased: &Leased<'_>,
+    ) -> Result<Vec<Record>, Refusal> {
+        let pair =
+            |project, target, caller| listener::Pair::resolved(self, project, target, caller);
+        match command {
+            Command::Notify { drafts, .. } => self.decide_notify(drafts, now, leased),
+            Command::Ack {
+                project,
+                items,
+                by,
+                shown,
+            } => self.decide_ack(project, items, by.as_deref(), shown.as_ref(), now),
+            Command::Undelivered {
+                project,
+                items,
+                way,
+                why,
+            } => Ok(self.decide_undelivered(project, items, *way, why, now)),
+            Command::Withdraw { ids } => self.decide_withdraw(ids, now),
+            Command::WithdrawKey { project, from, key } => {
+                Ok(self.decide_withdraw_key(project, from.as_ref(), key, now))
+            }
+            Command::SetPreferences(new) => Ok(self.decide_preferences(new, now)),
+            Command::Seen { ids, ranges, seen } => self.decide_seen(ids, ranges, *seen, now),
+            Command::CloseInbox { project, inbox } => self.decide_close(project, inbox, now),
+            Command::Reset { project, history } => Ok(self.decide_reset(project, *history, now)),
+            Command::Trim { below, rewritten } => Ok(self.decide_trim(*below, rewritten, now)),
+            Command::Register {
+                project,
+                session,
+                info,
+            } => self.decide_register(project, session, info, now),
+            Command::End {
+                project,
+                session,
+                exited,
+                process,
+                quiet,
+            } => {
+                let how = (*exited, *quiet);
+                self.decide_end(project, session, how, process.as_ref(), now, leased)
+            }
+            Command::TakePrimary { project, session } => self.decide_primary(project, session, now),
+            Command::CloseNeed { session, of, until } => {
+                self.decide_close_need(session, *of, *until, now)
+            }
+            Command::Hook(hook) => self.decide_hook(hook, now, leased),
+            Command::Listen {
+                project,
+                target,
+                caller,
+                within_ms,
+                fresh,
+            } => {
+                let pair = pair(project, target, caller);
+                self.decide_listen(&pair, *within_ms, *fresh, now, leased)
+            }
+            Command::Unlisten {
+                project,
+                target,
+                caller,
+            } => Ok(self.decide_unlisten(&pair(project, target, caller), now)),
+            Command::Claim { id, by } => self.decide_claim(*id, by, now),
+            Command::WithdrawQuestion { id, by } => self.decide_withdraw_question(*id, by, now),
+            Command::NoteAnswer {
+                question,
+                delivered,
+            } => Ok(self.decide_note_answer(*question, *delivered, now)),
+            Command::Forwarded {
+                name,
+                up_to,
+                answer,
+            } => Ok(self.decide_forwarded(name, *up_to, answer.as_deref(), now)),
+            Command::Tick => Ok(self.decide_tick(now, leased)),
+            Command::ClockMoved { delta_ms } => {
+                let (delta_ms, at) = (*delta_ms, now);
+                Ok(vec![Record::ClockMoved(ClockMoved { delta_ms, at })])
+            }
+            // Rules never fire on what rules do, so `decide` handles these.
+            Command::Rule(_) => Ok(Vec::new()),
+            Command::Lead {
+                node,
+                clock_moved_ms,
+            } => {
+                let (node, at) = (node.clone(), now);
+                let moved = |delta_ms| Record::ClockMoved(ClockMoved { delta_ms, at });
+                // In one commit, so that nothing expires by the new clock in between.
+                let moved = clock_moved_ms.map(moved);
+                let led = Record::Led(Led { node, at });
+                Ok(std::iter::once(led).chain(moved).collect())
+            }
+        }
+    }
+
+    /// Applies the record with the number `seq`, which must be `head() + 1`. Cannot fail.
+    pub fn apply(&mut self, seq: Seq, record: &Record) {
+        self.head = seq;
+        match record {
+            Record::Notified(it) => self.apply_notified(seq, it),
+            Record::Settled(it) => self.apply_settled(it),
+            Record::Seen(it) => self.apply_seen(it),
+            Record::InboxClosed(it) => self.apply_inbox_closed(it),
+            Record::KeyUsed(it) => self.keys.note(seq, it),
+            Record::ClockMoved(it) => self.apply_clock_moved(it),
+            Record::Rewritten(it) => self.apply_rewritten(seq, it.id),
+            Record::Trimmed(it) => self.apply_trimmed(it.below),
+            Record::Reset(it) => self.apply_reset(seq, it),
+            Record::Led(it) => self.leader = Some((seq, it.clone())),
+            Record::SessionSet(it) => self.sessions.set(seq, it),
+            Record::TurnNoted(it) => {
+                let note = |session: &mut Session| {
+                    session.note_turn(seq, &it.turn, &it.evidence, it.at);
+                };
+                self.sessions.change(&it.project, &it.session, seq, note);
+                if matches!(it.turn, Turn::Stopped { .. }) {
+                    self.end_turn((&it.project, &it.session));
+                }
+            }
+            Record::SessionEnded(it) => self.apply_gone(seq, it),
+            Record::PrimaryTaken(it) => self.sessions.take_primary(&it.project, &it.session),
+            Record::NeedClosed(it) => self.apply_need_closed(seq, it),
+            Record::ListenerSet(it) => self.apply_listener_set(it),
+            Record::ListenerRemoved(it) => self.apply_listener_removed(it),
+            Record::QuestionClaimed(it) => self.apply_claimed(it),
+            Record::QuestionSettled(it) => self.apply_question_settled(it),
+            Record::Emitted(it) => self.apply_emitted(it),
+            Record::Returned(it) => self.apply_returned(it),
+            Record::Escalated(it) => self.apply_escalated(it),
+            Record::PreferencesSet(it) => self.apply_preferences(it),
+            Record::RuleFired(it) => self.rules.fired(seq, it),
+            Record::RuleNoted(it) => self.rules.noted(it),
+            Record::ForwardNoted(it) => self.apply_forwarded(it),
+        }
+    }
+
+    /// Returns the number of the last applied record.
+    pub fn head(&self) -> Seq {
+        self.head
+    }
+
+    /// Returns the hub that became active last, and its term.
+    pub fn leader(&self) -> Option<&(Seq, Led)> {
+        self.leader.as_ref()
+    }
+
+    /// Returns an inbox, if it was ever written to and not closed since.
+    pub fn inbox(&self, project: &ProjectName, name: &InboxName) -> Option<&Inbox> {
+        self.inboxes.get(project, name)
+    }
+
+    /// Returns the inboxes of one project, or of all, sorted by name.
+    pub fn inboxes(
+        &self,
+        project: Option<&ProjectName>,
+    ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Inbox)> {
+        self.inboxes.iter(project)
+    }
+
+    /// Returns the inbox or live session of the project whose name is most similar to `name`; `None` if none is
+    /// similar enough. Never `name` itself.
+    pub fn nearest_inbox(&self, project: &ProjectName, name: &InboxName) -> Option<InboxName> {
+        let sessions = self.sessions.iter(Some(project)).map(|(_, _, it)| it);
+        let alive = sessions.filter(|it| it.is_alive());
+        let called = alive.filter_map(|it| it.name()?.parse().ok());
+        let called: Vec<InboxName> = called.collect();
+        let known = self.inboxes.names(project).chain(&called);
+        nearest::nearest(name, known).cloned()
+    }
+
+    /// Returns the last state that a session reported, and the record that reported it.
+    pub fn session_state(
+        &self,
+        project: &ProjectName,
+        name: &InboxName,
+    ) -> Option<(SessionState, Seq)> {
+        let key = self.sessions.resolve(project, name.as_str())?;
+        let session = self.sessions.get(project, key)?;
+        Some((session.state?, session.seq))
+    }
+
+    /// Returns when a session's present state began, and when it last reported that it works.
+    pub fn session_times(
+        &self,
+        project: &ProjectName,
+        name: &InboxName,
+    ) -> Option<(Timestamp, Option<Timestamp>)> {
+        let key = self.sessions.resolve(project, name.as_str())?;
+        let session = self.sessions.get(project, key)?;
+        Some((session.ts, session.worked))
+    }
+
+    /// Returns the project in which a session of this name was last active.
+    pub fn session_project(&self, name: &InboxName) -> Option<&ProjectName> {
+        self.sessions.project_of(name)
+    }
+
+    /// Returns another project that has a session of this name, the one in which it was last active.
+    pub fn session_elsewhere(
+        &self,
+        project: &ProjectName,
+        name: &InboxName,
+    ) -> Option<&ProjectName> {
+        if name.is_reserved() {
+            return None;
+        }
+        self.session_project(name).filter(|it| *it != project)
+    }
+
+    /// Returns the inboxes in which a notification is pending.
+    pub fn places(&self, id: Seq) -> Vec<(ProjectName, InboxName)> {
+        self.inboxes.pending_in(id)
+    }
+
+    /// Whether the person marked this notification as seen.
+    pub fn is_seen(&self, id: Seq) -> bool {
+        self.seen.contains(id)
+    }
+
+    /// Returns the first number that retention left in the log.
+    pub fn trimmed_below(&self) -> Seq {
+        self.retention.below
+    }
+
+    /// Returns until when retention by age pauses, because the wall clock jumped.
+    pub fn retention_paused_until(&self) -> Option<Timestamp> {
+        self.retention.paused_until
+    }
+}

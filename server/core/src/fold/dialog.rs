@@ -1,0 +1,80 @@
+//! The keys of questions that an agent shows in a dialog of its own. A key tells whether the agent's hook is held for the
+//! answer, and which subagent asks: the dialogs of one subagent follow each other, those of several wait side by side.
+
+use hub_protocol::{InboxName, ProjectName};
+
+use super::question::Question;
+use super::transaction::Transaction;
+use crate::answer::AnswerKind;
+
+/// A question that can be answered only in the agent's own dialog.
+pub(super) const DIALOG: &str = "hook:dialog";
+/// A permission that can be given only in the agent's own dialog.
+pub(super) const PERMISSION_DIALOG: &str = "hook:permission_dialog";
+/// Separates one of these keys from the agent's id of the subagent.
+const OF_SUBAGENT: char = '@';
+
+/// Returns the key of a question whose hook is held for such an answer.
+pub(super) fn held_key(takes: AnswerKind) -> &'static str {
+    match takes {
+        AnswerKind::Text => "hook:held_dialog",
+        AnswerKind::Texts => "hook:held_dialogs",
+        AnswerKind::Permission => "hook:permission",
+        AnswerKind::Plan => "hook:held_plan",
+        AnswerKind::Form => "hook:held_form",
+    }
+}
+
+/// Returns the key of a dialog that a subagent shows, or the session itself.
+pub(super) fn key_in(subagent: Option<&str>, key: &str) -> String {
+    match subagent {
+        Some(id) => format!("{key}{OF_SUBAGENT}{id}"),
+        None => key.to_owned(),
+    }
+}
+
+fn split(key: &str) -> (&str, Option<&str>) {
+    match key.split_once(OF_SUBAGENT) {
+        Some((key, subagent)) => (key, Some(subagent)),
+        None => (key, None),
+    }
+}
+
+/// Returns the subagent that shows the dialog of a question; `None` for the session itself.
+pub(super) fn subagent_of(question: &Question) -> Option<&str> {
+    split(question.key.as_deref()?).1
+}
+
+/// Returns the answers that the held hook of a question with this key takes; `None` if no hook is held for it.
+pub(super) fn answer_kind(key: &str) -> Option<AnswerKind> {
+    let mut all = AnswerKind::ALL.into_iter();
+    all.find(|takes| held_key(*takes) == split(key).0)
+}
+
+/// Whether the hook of a question with this key is held for the answer.
+pub(super) fn is_held_key(key: &str) -> bool {
+    answer_kind(key).is_some()
+}
+
+/// Whether a question with this key is shown in a dialog that answers from the hub cannot reach.
+pub(super) fn is_dialog_key(key: &str) -> bool {
+    [PERMISSION_DIALOG, DIALOG].contains(&split(key).0)
+}
+
+/// Whether a question is shown in the agent's own dialog.
+pub(super) fn is_dialog(question: &Question) -> bool {
+    let key = question.key.as_deref();
+    key.is_some_and(|key| is_held_key(key) || is_dialog_key(key))
+}
+
+impl Transaction<'_> {
+    /// Withdraws the dialogs of a session that `by` shows, which gets the subagent, or `None` for the session itself.
+    pub(super) fn withdraw_dialogs(
+        &mut self,
+        place: (&ProjectName, &InboxName),
+        by: impl Fn(Option<&str>) -> bool,
+    ) {
+        let is_shown = |it: &Question| is_dialog(it) && by(subagent_of(it));
+        self.withdraw_questions_of(place, "resumed", is_shown);
+    }
+}

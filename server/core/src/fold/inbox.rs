@@ -1,0 +1,197 @@
+//! One inbox: its pending notifications in the order of delivery.
+//!
+//! A notification that was routed to an inbox and is not pending there is settled. Only exceptions to acknowledgement
+//! are stored (`status.rs`).
+
+use std::collections::BTreeMap;
+
+use hub_protocol::{InboxName, Kind, Priority, Seq, Timestamp, Way};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::collapse::CollapseIndex;
+use super::delivery::UnprovenDeliveries;
+use crate::record::{Route, Target};
+
+/// A notification that is pending in an inbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// The notification's number.
+    pub seq: Seq,
+    /// The sender.
+    pub from: InboxName,
+    /// The notification's type.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// The priority that orders it.
+    pub priority: Priority,
+    /// When it was sent.
+    pub ts: Timestamp,
+    /// When it expires; a jump of the wall clock moves this time.
+    pub expires_at: Timestamp,
+    /// Whether it wakes the waiter here; otherwise it is delivered with the next item that does.
+    pub wakes: bool,
+    /// The number of replies between it and the first notification of its thread.
+    #[serde(default)]
+    pub hops: u32,
+    /// The size of its JSON in bytes.
+    #[serde(default)]
+    pub size: u32,
+    /// The collapse key: a newer item of the same sender with this key replaces it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// When and how a reader showed it, if no hook event has proved its arrival yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emitted: Option<(Timestamp, Way)>,
+    /// The ways in which it was shown without proof of arrival.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Way>,
+    /// When it was offered again for lack of proof, until the person is notified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returned: Option<Timestamp>,
+    /// Whether the person was notified that it could not be delivered.
+    #[serde(default, rename = "told", skip_serializing_if = "std::ops::Not::not")]
+    pub escalated: bool,
+}
+
+impl Item {
+    /// The item of a notification in one of its target inboxes, offered to its reader.
+    pub(super) fn new(seq: Seq, route: &Route, target: &Target, size: u32) -> Self {
+        Self {
+            seq,
+            from: route.from.clone(),
+            kind: route.kind,
+            priority: route.priority,
+            ts: route.ts,
+            expires_at: route.expires_at,
+            wakes: target.wakes,
+            hops: route.hops,
+            size,
+            key: route.key.clone(),
+            emitted: None,
+            tried: Vec::new(),
+            returned: None,
+            escalated: false,
+        }
+    }
+}
+
+/// The pending notifications of one inbox. A notification that was routed here and is not pending is settled.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inbox {
+    /// One queue for each priority, most important first.
+    queues: [BTreeMap<Seq, Item>; 4],
+    collapse: CollapseIndex,
+    unproven: UnprovenDeliveries,
+}
+
+impl Inbox {
+    /// Returns the pending items in the order of delivery: highest priority first, then oldest first.
+    pub fn pending(&self) -> impl Iterator<Item = &Item> {
+        self.queues.iter().flat_map(BTreeMap::values)
+    }
+
+    /// Returns the pending items of one priority, oldest first.
+    pub fn of_priority(&self, priority: Priority) -> impl Iterator<Item = &Item> {
+        self.queues[priority as usize].values()
+    }
+
+    /// Returns the items that can be offered to a reader: pending and not shown yet.
+    pub fn offerable(&self) -> impl Iterator<Item = &Item> {
+        self.pending().filter(|item| item.emitted.is_none())
+    }
+
+    /// Returns the deliveries that no hook event has proved yet.
+    pub fn unproven(&self) -> &UnprovenDeliveries {
+        &self.unproven
+    }
+
+    /// Returns the item with this number, if it is pending here.
+    pub fn get(&self, seq: Seq) -> Option<&Item> {
+        self.queues.iter().find_map(|queue| queue.get(&seq))
+    }
+
+    /// Returns the number of pending items.
+    pub fn len(&self) -> usize {
+        self.queues.iter().map(BTreeMap::len).sum()
+    }
+
+    /// Whether no item is pending.
+    pub fn is_empty(&self) -> bool {
+        self.queues.iter().all(BTreeMap::is_empty)
+    }
+
+    /// Returns the oldest pending item.
+    pub fn oldest(&self) -> Option<&Item> {
+        self.queues
+            .iter()
+            .filter_map(|queue| queue.values().next())
+            .min_by_key(|item| item.seq)
+    }
+
+    /// Returns the pending items with `key`, from one sender or from any.
+    pub(super) fn keyed(&self, from: Option<&InboxName>, key: &str) -> Vec<Seq> {
+        match from {
+            Some(from) => self.collapse.get(from, key).to_vec(),
+            None => self.collapse.of_any_sender(key).collect(),
+        }
+    }
+
+    /// Adds an item whose number must not be pending here yet.
+    pub(super) fn put(&mut self, item: Item) {
+        if let Some(key) = &item.key {
+            self.collapse.insert(&item.from, key, item.seq);
+        }
+        self.unproven.insert(&item);
+        self.queues[item.priority as usize].insert(item.seq, item);
+    }
+
+    pub(super) fn take(&mut self, seq: Seq) -> Option<Item> {
+        let item = self
+            .queues
+            .iter_mut()
+            .find_map(|queue| queue.remove(&seq))?;
+        if let Some(key) = &item.key {
+            self.collapse.remove(&item.from, key, seq);
+        }
+        self.unproven.remove(&item);
+        Some(item)
+    }
+
+    /// Changes the delivery of an item.
+    pub(super) fn change(&mut self, seq: Seq, change: impl FnOnce(&mut Item)) {
+        let found = self.queues.iter_mut().find_map(|queue| queue.get_mut(&seq));
+        if let Some(item) = found {
+            self.unproven.remove(item);
+            change(item);
+            self.unproven.insert(item);
+        }
+    }
+
+    pub(super) fn shift(&mut self, delta_ms: i64) {
+        for item in self.queues.iter_mut().flat_map(BTreeMap::values_mut) {
+            item.expires_at = item.expires_at.plus_millis(delta_ms);
+            self.unproven.remove(item);
+            if let Some((at, _)) = &mut item.emitted {
+                *at = at.plus_millis(delta_ms);
+            }
+            item.returned = item.returned.map(|at| at.plus_millis(delta_ms));
+            self.unproven.insert(item);
+        }
+    }
+}
+
+impl Serialize for Inbox {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.pending())
+    }
+}
+
+impl<'de> Deserialize<'de> for Inbox {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut inbox = Self::default();
+        for item in Vec::<Item>::deserialize(deserializer)? {
+            inbox.put(item);
+        }
+        Ok(inbox)
+    }
+}

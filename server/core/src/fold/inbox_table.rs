@@ -1,0 +1,322 @@
+//! The inboxes of all projects, and an index of each pending notification's inboxes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::deadlines::Deadlines;
+use super::inbox::{Inbox, Item};
+use super::status::settled;
+use super::{ByProject, State};
+use crate::command::Refusal;
+use crate::record::{InboxClosed, Record, Route, SettleReason};
+
+/// The inboxes, with indexes over their pending notifications.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct InboxTable {
+    projects: ByProject<Inbox>,
+    count: usize,
+    pending: BTreeMap<Seq, PendingIn>,
+    deadlines: Deadlines<Seq>,
+    /// Inboxes with deliveries that no hook event has proved yet.
+    unproven: BTreeSet<(ProjectName, InboxName)>,
+}
+
+/// The inboxes in which a notification is pending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct PendingIn {
+    project: ProjectName,
+    /// Sorted by name.
+    inboxes: Vec<InboxName>,
+    expires_at: Timestamp,
+}
+
+impl InboxTable {
+    pub(super) fn get(&self, project: &ProjectName, name: &InboxName) -> Option<&Inbox> {
+        self.projects.get(project)?.get(name)
+    }
+
+    pub(super) fn iter(
+        &self,
+        project: Option<&ProjectName>,
+    ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Inbox)> {
+        let (one, all) = match project {
+            Some(project) => (self.projects.get_key_value(project), None),
+            None => (None, Some(&self.projects)),
+        };
+        one.into_iter()
+            .chain(all.into_iter().flatten())
+            .flat_map(|(project, inboxes)| {
+                inboxes
+                    .iter()
+                    .map(move |(name, inbox)| (project, name, inbox))
+            })
+    }
+
+    /// Returns the number of inboxes in all projects.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn count_in(&self, project: &ProjectName) -> usize {
+        self.projects.get(project).map_or(0, BTreeMap::len)
+    }
+
+    pub(super) fn names(&self, project: &ProjectName) -> impl Iterator<Item = &InboxName> {
+        let inboxes = self.projects.get(project).into_iter();
+        inboxes.flat_map(BTreeMap::keys)
+    }
+
+    pub(super) fn is_pending(&self, seq: Seq) -> bool {
+        self.pending.contains_key(&seq)
+    }
+
+    /// Returns the inboxes in which a notification is pending.
+    pub(super) fn pending_in(&self, seq: Seq) -> Vec<(ProjectName, InboxName)> {
+        let it = self.pending.get(&seq).into_iter();
+        let inboxes = it.flat_map(|it| it.inboxes.iter().map(|name| (&it.project, name)));
+        inboxes
+            .map(|(project, name)| (project.clone(), name.clone()))
+            .collect()
+    }
+
+    /// Returns the pending notifications below `seq`, ascending.
+    pub(super) fn pending_below(&self, seq: Seq) -> impl Iterator<Item = Seq> {
+        self.pending.range(..seq).map(|(&id, _)| id)
+    }
+
+    /// Returns the expired notifications, earliest expiry first.
+    pub(super) fn due(&self, now: Timestamp) -> impl Iterator<Item = Seq> {
+        self.deadlines.due(now).copied()
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.next()
+    }
+
+    /// Makes a notification pending in its target inboxes.
+    pub(super) fn put(&mut self, seq: Seq, route: &Route, size: u32) {
+        if self.pending.contains_key(&seq) {
+            return;
+        }
+        for target in &route.targets {
+            let item = Item::new(seq, route, target, size);
+            self.put_item(&route.project, &target.inbox, item);
+        }
+    }
+
+    /// Changes the delivery of an item.
+    pub(super) fn change(
+        &mut self,
+        project: &ProjectName,
+        name: &InboxName,
+        seq: Seq,
+        change: impl FnOnce(&mut Item),
+    ) {
+        let inbox = self
+            .projects
+            .get_mut(project)
+            .and_then(|inboxes| inboxes.get_mut(name));
+        if let Some(inbox) = inbox {
+            inbox.change(seq, change);
+            self.note_unproven(project, name);
+        }
+    }
+
+    /// Returns the inboxes with deliveries that no hook event has proved yet.
+    pub(super) fn unproven(&self) -> impl Iterator<Item = (&ProjectName, &InboxName, &Inbox)> {
+        let found = |(project, name)| Some((project, name, self.get(project, name)?));
+        self.unproven
+            .iter()
+            .filter_map(move |(project, name)| found((project, name)))
+    }
+
+    fn note_unproven(&mut self, project: &ProjectName, name: &InboxName) {
+        let known = !self.unproven.is_empty();
+        let open = self
+            .get(project, name)
+            .is_some_and(|inbox| !inbox.unproven().is_empty());
+        if open {
+            self.unproven.insert((project.clone(), name.clone()));
+        } else if known {
+            self.unproven.remove(&(project.clone(), name.clone()));
+        }
+    }
+
+    fn put_item(&mut self, project: &ProjectName, name: &InboxName, item: Item) {
+        let inbox = self.open(project, name);
+        if inbox.get(item.seq).is_some() {
+            return;
+        }
+        let (seq, expires_at) = (item.seq, item.expires_at);
+        inbox.put(item);
+        self.index(project, name, seq, expires_at);
+    }
+
+    fn open(&mut self, project: &ProjectName, name: &InboxName) -> &mut Inbox {
+        let inboxes = self.projects.entry(project.clone()).or_default();
+        self.count += usize::from(!inboxes.contains_key(name));
+        inboxes.entry(name.clone()).or_default()
+    }
+
+    fn index(&mut self, project: &ProjectName, name: &InboxName, seq: Seq, expires_at: Timestamp) {
+        let place = self.pending.entry(seq).or_insert_with(|| PendingIn {
+            project: project.clone(),
+            inboxes: Vec::with_capacity(1),
+            expires_at,
+        });
+        if let Err(at) = place.inboxes.binary_search(name) {
+            place.inboxes.insert(at, name.clone());
+        }
+        self.deadlines.insert(expires_at, seq);
+    }
+
+    /// Removes a notification from one inbox. Returns whether it was pending there.
+    pub(super) fn take_from(&mut self, project: &ProjectName, name: &InboxName, seq: Seq) -> bool {
+        let inbox = self
+            .projects
+            .get_mut(project)
+            .and_then(|inboxes| inboxes.get_mut(name));
+        if inbox.and_then(|inbox| inbox.take(seq)).is_none() {
+            return false;
+        }
+        if let Some(place) = self.pending.get_mut(&seq) {
+            place.inboxes.retain(|other| other != name);
+            if place.inboxes.is_empty() {
+                self.deadlines.remove(place.expires_at, seq);
+                self.pending.remove(&seq);
+            }
+        }
+        self.note_unproven(project, name);
+        true
+    }
+
+    /// Removes a notification from every inbox. Returns whether it was pending in any.
+    pub(super) fn take(&mut self, seq: Seq) -> bool {
+        let Some(place) = self.pending.remove(&seq) else {
+            return false;
+        };
+        self.deadlines.remove(place.expires_at, seq);
+        if let Some(inboxes) = self.projects.get_mut(&place.project) {
+            for name in &place.inboxes {
+                inboxes.get_mut(name).and_then(|inbox| inbox.take(seq));
+            }
+        }
+        for name in &place.inboxes {
+            self.note_unproven(&place.project, name);
+        }
+        true
+    }
+
+    /// Removes an inbox. Returns the notifications that were pending there.
+    pub(super) fn close(&mut self, project: &ProjectName, name: &InboxName) -> Vec<Seq> {
+        let Some(inbox) = self.get(project, name) else {
+            return Vec::new();
+        };
+        let pending: Vec<Seq> = inbox.pending().map(|item| item.seq).collect();
+        for &seq in &pending {
+            self.take_from(project, name, seq);
+        }
+        if let Some(inboxes) = self.projects.get_mut(project) {
+            inboxes.remove(name);
+            self.count -= 1;
+            if inboxes.is_empty() {
+                self.projects.remove(project);
+            }
+        }
+        pending
+    }
+
+    /// Removes every inbox of a project. Returns the notifications that were pending there.
+    pub(super) fn close_all(&mut self, project: &ProjectName) -> Vec<Seq> {
+        let names: Vec<InboxName> = self
+            .iter(Some(project))
+            .map(|(_, name, _)| name.clone())
+            .collect();
+        names
+            .iter()
+            .flat_map(|name| self.close(project, name))
+            .collect()
+    }
+
+    /// Moves every expiry time by `delta_ms`.
+    pub(super) fn shift(&mut self, delta_ms: i64) {
+        for inbox in self.projects.values_mut().flat_map(BTreeMap::values_mut) {
+            inbox.shift(delta_ms);
+        }
+        self.deadlines.clear();
+        for (seq, place) in &mut self.pending {
+            place.expires_at = place.expires_at.plus_millis(delta_ms);
+            self.deadlines.insert(place.expires_at, *seq);
+        }
+    }
+}
+
+impl State {
+    pub(super) fn decide_close(
+        &self,
+        project: &ProjectName,
+        name: &InboxName,
+        now: Timestamp,
+    ) -> Result<Vec<Record>, Refusal> {
+        let Some(inbox) = self.inboxes.get(project, name) else {
+            return Err(Refusal::UnknownInbox {
+                project: project.clone(),
+                inbox: name.clone(),
+                nearest: self.nearest_inbox(project, name),
+                elsewhere: self.session_elsewhere(project, name).cloned(),
+            });
+        };
+        let pending = inbox.pending().map(|item| item.seq).collect();
+        let mut records = settled(
+            pending,
+            Some((project, name)),
+            SettleReason::Dropped,
+            None,
+            now,
+        );
+        records.push(Record::InboxClosed(InboxClosed {
+            project: project.clone(),
+            inbox: name.clone(),
+            at: now,
+        }));
+        Ok(records)
+    }
+
+    pub(super) fn apply_inbox_closed(&mut self, it: &InboxClosed) {
+        for id in self.inboxes.close(&it.project, &it.inbox) {
+            self.settle(id, SettleReason::Dropped);
+        }
+        self.sessions.forget_ended(&it.project, &it.inbox);
+    }
+}
+
+impl Serialize for InboxTable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.projects.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for InboxTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut inboxes = Self::default();
+        for (project, stored) in ByProject::<Inbox>::deserialize(deserializer)? {
+            for (name, inbox) in &stored {
+                for item in inbox.pending() {
+                    inboxes.index(&project, name, item.seq, item.expires_at);
+                }
+            }
+            inboxes.count += stored.len();
+            let unproven = stored
+                .iter()
+                .filter(|(_, inbox)| !inbox.unproven().is_empty());
+            let unproven: Vec<_> = unproven.map(|(name, _)| name.clone()).collect();
+            inboxes.projects.insert(project.clone(), stored);
+            for name in unproven {
+                inboxes.note_unproven(&project, &name);
+            }
+        }
+        Ok(inboxes)
+    }
+}

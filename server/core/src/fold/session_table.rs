@@ -1,0 +1,449 @@
+//! The sessions of all projects by their first ids, and an index of their other names.
+//!
+//! A session keeps its first id for good: its inbox, listeners and questions are stored under it. Later ids (after
+//! `/clear`) and short names are aliases, so nothing is moved. An agent's id means its session in every project, a short
+//! name only a live session in its own project. The primary is derived from the session that took the role, or from the
+//! facts that sessions reported; there is no record of an election.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionState, Timestamp};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::ByProject;
+use super::deadlines::Deadlines;
+use super::session::{Registered, Session, SessionDue, SessionKey};
+use crate::record::SessionSet;
+
+/// The most sessions that are remembered; the one that was silent for longest is forgotten first.
+const MAX_SESSIONS: usize = 10_000;
+
+/// The sessions that registered or reported a state, with indexes over them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct SessionTable {
+    projects: ByProject<Session>,
+    count: usize,
+    /// How many of them are registered and alive.
+    alive: usize,
+    /// The bytes of all registrations.
+    sizes: usize,
+    /// The session that took the role of primary, by project.
+    primaries: BTreeMap<ProjectName, InboxName>,
+    /// Sessions by the last record that concerned them, oldest first.
+    order: BTreeMap<Seq, BTreeSet<SessionKey>>,
+    due: Deadlines<SessionKey>,
+    /// Live sessions that may become primary, best first.
+    leaders: BTreeMap<ProjectName, BTreeSet<(Rank, InboxName)>>,
+    /// Aliases and short names, also former ones, of registered sessions.
+    names: HashMap<ProjectName, HashMap<String, InboxName>>,
+}
+
+/// The rank of a session among those that may become primary: chosen ones before others, then the first registered.
+type Rank = (bool, Seq);
+
+/// The properties by which a session is indexed.
+#[derive(Clone, Copy)]
+struct Indexed {
+    touched: Seq,
+    due: Option<Timestamp>,
+    rank: Option<Rank>,
+    lives: bool,
+    size: usize,
+}
+
+impl Indexed {
+    fn of(session: &Session) -> Self {
+        Self {
+            touched: session.touched,
+            due: session.due().map(|(at, _)| at),
+            rank: rank(session),
+            lives: session.is_alive() && session.registered.is_some(),
+            size: session.size(),
+        }
+    }
+}
+
+fn rank(session: &Session) -> Option<Rank> {
+    let it = session.registered.as_ref().filter(|_| session.is_alive())?;
+    let chosen = it.info.role.as_deref() == Some(InboxName::PRIMARY);
+    // A headless session ends after one prompt, so it cannot be woken and cannot lead.
+    let first = it.info.main_worktree == Some(true)
+        && it.info.parent.is_none()
+        && it.hooks
+        && !session.is_headless();
+    (chosen || first).then_some((!chosen, it.seq))
+}
+
+/// The stored form of [`SessionTable`].
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum StoredSessions<P, N> {
+    Whole {
+        sessions: P,
+        primaries: N,
+    },
+    /// The form from before sessions were registered.
+    Before(P),
+}
+
+impl SessionTable {
+    pub(super) fn get(&self, project: &ProjectName, key: &InboxName) -> Option<&Session> {
+        self.projects.get(project)?.get(key)
+    }
+
+    pub(super) fn iter(
+        &self,
+        project: Option<&ProjectName>,
+    ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Session)> {
+        let of = move |(other, _): &(&ProjectName, _)| project.is_none_or(|it| it == *other);
+        let all = self.projects.iter().filter(of);
+        all.flat_map(|(project, sessions)| {
+            sessions
+                .iter()
+                .map(move |(key, session)| (project, key, session))
+        })
+    }
+
+    /// Returns how many registered sessions are alive.
+    pub(super) fn count_alive(&self) -> usize {
+        self.alive
+    }
+
+    /// Returns the bytes of all registrations.
+    pub(super) fn size(&self) -> usize {
+        self.sizes
+    }
+
+    /// Returns the live sessions of a project.
+    pub(super) fn alive(
+        &self,
+        project: &ProjectName,
+    ) -> impl Iterator<Item = (&InboxName, &Session)> {
+        let sessions = self.projects.get(project).into_iter().flatten();
+        sessions.filter(|(_, session)| session.is_alive())
+    }
+
+    /// Returns the first id of the session with this id or name in this project.
+    pub(super) fn resolve(&self, project: &ProjectName, name: &str) -> Option<&InboxName> {
+        if let Some((key, _)) = self.projects.get(project)?.get_key_value(name) {
+            return Some(key);
+        }
+        self.names.get(project)?.get(name)
+    }
+
+    /// Returns the agent's session with this id, in any project, because agents' ids are unique. A name is valid in its
+    /// own project only.
+    pub(super) fn with_id(&self, id: &InboxName) -> Option<SessionKey> {
+        let of = |project: &ProjectName| {
+            let key = self.resolve(project, id.as_str())?;
+            let it = self.get(project, key)?.registered.as_ref()?;
+            let is_id = key == id || it.aliases.contains(id);
+            (it.hooks && is_id).then(|| (project.clone(), key.clone()))
+        };
+        self.projects.keys().find_map(of)
+    }
+
+    /// Returns the project in which a session of this name was last active.
+    pub(super) fn project_of(&self, name: &InboxName) -> Option<&ProjectName> {
+        let found = self.projects.keys().filter_map(|project| {
+            let key = self.resolve(project, name.as_str())?;
+            Some((self.get(project, key)?.touched, project))
+        });
+        found.max().map(|(_, project)| project)
+    }
+
+    /// Returns the sessions, those first that were silent for longest.
+    pub(super) fn silent_for_longest(&self) -> impl Iterator<Item = (&SessionKey, &Session)> {
+        let keys = self.order.values().flatten();
+        keys.filter_map(|key| Some((key, self.get(&key.0, &key.1)?)))
+    }
+
+    /// Returns the live sessions that this process runs.
+    pub(super) fn with_process<'a>(
+        &'a self,
+        process: &'a Process,
+    ) -> impl Iterator<Item = (SessionKey, &'a Session)> {
+        let runs = move |it: &Session| it.is_alive() && it.processes().any(|it| it == process);
+        let found = self.iter(None).filter(move |(_, _, it)| runs(it));
+        found.map(|(project, key, it)| ((project.clone(), key.clone()), it))
+    }
+
+    /// Returns the session that the person talks to: the one that took the role or was started for it, or else the
+    /// first in the main worktree that is no session's worker.
+    pub(super) fn primary(&self, project: &ProjectName) -> Option<&InboxName> {
+        let alive = |key: &&InboxName| self.get(project, key).is_some_and(Session::is_alive);
+        if let Some(taken) = self.primaries.get(project).filter(alive) {
+            return Some(taken);
+        }
+        let best = self.leaders.get(project)?.first();
+        best.map(|(_, key)| key)
+    }
+
+    /// Returns the live sessions whose parent is this session.
+    pub(super) fn workers<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        key: &'a InboxName,
+    ) -> impl Iterator<Item = (&'a InboxName, &'a Session)> {
+        let is_parent = move |name: &InboxName| self.resolve(project, name.as_str()) == Some(key);
+        self.alive(project)
+            .filter(move |(_, session)| session.parent().is_some_and(&is_parent))
+    }
+
+    /// Returns how many workers of a session are working.
+    pub(super) fn busy_workers(&self, project: &ProjectName, key: &InboxName) -> usize {
+        let workers = self.workers(project, key);
+        workers
+            .filter(|(_, it)| it.state == Some(SessionState::Working))
+            .count()
+    }
+
+    /// Whether a short name belongs to another session, which this process does not leave, or is reserved.
+    pub(super) fn is_taken(
+        &self,
+        project: &ProjectName,
+        name: &str,
+        key: &InboxName,
+        process: Option<&Process>,
+    ) -> bool {
+        let other = self.resolve(project, name).filter(|of| *of != key);
+        // An ended session keeps its id but gives up its name.
+        let stays = |it: &Session| it.is_alive() && !process.is_some_and(|by| it.runs_only_in(by));
+        let holds =
+            |of: &InboxName| of.as_str() == name || self.get(project, of).is_some_and(stays);
+        let reserved = hub_protocol::looks_reserved(name);
+        reserved || other.is_some_and(holds)
+    }
+
+    pub(super) fn take_primary(&mut self, project: &ProjectName, key: &InboxName) {
+        self.primaries.insert(project.clone(), key.clone());
+    }
+
+    /// Changes a session, and adds it if it is not known.
+    pub(super) fn change(
+        &mut self,
+        project: &ProjectName,
+        key: &InboxName,
+        seq: Seq,
+        change: impl FnOnce(&mut Session),
+    ) {
+        let place = (project.clone(), key.clone());
+        let sessions = self.projects.entry(project.clone()).or_default();
+        self.count += usize::from(!sessions.contains_key(key));
+        let session = sessions.entry(key.clone()).or_default();
+        let before = Indexed::of(session);
+        change(session);
+        session.touched = seq;
+        let after = Indexed::of(session);
+        self.unindex(before, &place);
+        self.index(after, place);
+        self.forget_oldest();
+    }
+
+    /// Applies a session's new properties.
+    pub(super) fn set(&mut self, seq: Seq, record: &SessionSet) {
+        let mut dropped = Vec::new();
+        let set = |session: &mut Session| dropped = session.set(seq, record);
+        self.take_names(record);
+        self.change(&record.project, &record.session, seq, set);
+        if let Some(names) = self.names.get_mut(&record.project) {
+            for name in dropped {
+                names.remove(name.as_str());
+            }
+        }
+        self.index_names(&record.project, &record.session);
+    }
+
+    /// Takes names and ids from other sessions, because each means only the session that had it last. An ended session
+    /// keeps its former name for people to read.
+    fn take_names(&mut self, record: &SessionSet) {
+        let (project, key) = (&record.project, &record.session);
+        let Some(names) = self.names.get_mut(project) else {
+            return;
+        };
+        if record.info.name.is_some() {
+            let known = self.projects.get(project).and_then(|it| it.get(key));
+            let old = known.and_then(Session::name);
+            old.map(|old| names.remove(old));
+        }
+        let alias = record.alias.as_ref().map(InboxName::as_str);
+        for name in alias.into_iter().chain(record.info.name.as_deref()) {
+            let of = names.remove(name).filter(|of| of != key);
+            let other = of.and_then(|of| self.projects.get_mut(project)?.get_mut(&of));
+            if let Some(it) = other.and_then(|it| it.registered.as_mut()) {
+                it.aliases.retain(|alias| alias.as_str() != name);
+                it.old_names.retain(|old| old.as_str() != name);
+                it.former = it.info.name.take_if(|it| it == name).or(it.former.take());
+                self.sizes -= it.size();
+                it.measure();
+                self.sizes += it.size();
+            }
+        }
+    }
+
+    fn index(&mut self, it: Indexed, place: SessionKey) {
+        if let Some(rank) = it.rank {
+            let leaders = self.leaders.entry(place.0.clone()).or_default();
+            leaders.insert((rank, place.1.clone()));
+        }
+        if let Some(at) = it.due {
+            self.due.insert(at, place.clone());
+        }
+        self.order.entry(it.touched).or_default().insert(place);
+        self.alive += usize::from(it.lives);
+        self.sizes += it.size;
+    }
+
+    fn unindex(&mut self, it: Indexed, place: &SessionKey) {
+        self.alive -= usize::from(it.lives);
+        self.sizes -= it.size;
+        if let Some(places) = self.order.get_mut(&it.touched) {
+            places.remove(place);
+            if places.is_empty() {
+                self.order.remove(&it.touched);
+            }
+        }
+        if let Some(at) = it.due {
+            self.due.remove(at, place.clone());
+        }
+        if let Some(rank) = it.rank
+            && let Some(leaders) = self.leaders.get_mut(&place.0)
+        {
+            leaders.remove(&(rank, place.1.clone()));
+            if leaders.is_empty() {
+                self.leaders.remove(&place.0);
+            }
+        }
+    }
+
+    fn index_names(&mut self, project: &ProjectName, key: &InboxName) {
+        let Some(it) = self
+            .projects
+            .get(project)
+            .and_then(|sessions| sessions.get(key))
+            .and_then(|session| session.registered.as_ref())
+        else {
+            return;
+        };
+        let names = self.names.entry(project.clone()).or_default();
+        let others = it.other_names().map(ToString::to_string);
+        for name in others.chain(it.info.name.clone()) {
+            names.insert(name, key.clone());
+        }
+        if names.is_empty() {
+            self.names.remove(project);
+        }
+    }
+
+    fn forget_oldest(&mut self) {
+        if self.count <= MAX_SESSIONS {
+            return;
+        }
+        let oldest = self
+            .order
+            .first_key_value()
+            .and_then(|(_, places)| places.first().cloned());
+        if let Some((project, key)) = oldest {
+            self.forget(&project, &key);
+        }
+    }
+
+    fn forget(&mut self, project: &ProjectName, key: &InboxName) {
+        let Some(sessions) = self.projects.get_mut(project) else {
+            return;
+        };
+        if let Some(session) = sessions.remove(key) {
+            self.count -= 1;
+            self.unindex(Indexed::of(&session), &(project.clone(), key.clone()));
+        }
+        if self.projects.get(project).is_some_and(BTreeMap::is_empty) {
+            self.projects.remove(project);
+            self.names.remove(project);
+            self.primaries.remove(project);
+        } else if let Some(names) = self.names.get_mut(project) {
+            names.retain(|_, of| of != key);
+            if names.is_empty() {
+                self.names.remove(project);
+            }
+        }
+    }
+
+    /// Forgets a registered session that has ended.
+    pub(super) fn forget_ended(&mut self, project: &ProjectName, key: &InboxName) {
+        let is_past = |it: &Session| !it.is_alive() && it.registered.is_some();
+        if self.get(project, key).is_some_and(is_past) {
+            self.forget(project, key);
+        }
+    }
+
+    pub(super) fn forget_all(&mut self, project: &ProjectName) {
+        let keys: Vec<InboxName> = self
+            .iter(Some(project))
+            .map(|(_, key, _)| key.clone())
+            .collect();
+        for key in keys {
+            self.forget(project, &key);
+        }
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Timestamp> {
+        self.due.next()
+    }
+
+    /// Returns the changes that are due now.
+    pub(super) fn due(&self, now: Timestamp) -> impl Iterator<Item = (&SessionKey, SessionDue)> {
+        let due = self.due.due(now);
+        due.filter_map(|key| Some((key, self.get(&key.0, &key.1)?.due()?.1)))
+    }
+
+    /// Moves every deadline by `delta_ms`.
+    pub(super) fn shift(&mut self, delta_ms: i64) {
+        self.due.clear();
+        for (project, sessions) in &mut self.projects {
+            for (key, session) in sessions {
+                session.shift(delta_ms);
+                if let Some((at, _)) = session.due() {
+                    self.due.insert(at, (project.clone(), key.clone()));
+                }
+            }
+        }
+    }
+}
+
+impl Serialize for SessionTable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        StoredSessions::Whole {
+            sessions: &self.projects,
+            primaries: &self.primaries,
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for SessionTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (projects, primaries) =
+            match StoredSessions::<ByProject<Session>, _>::deserialize(deserializer)? {
+                StoredSessions::Whole {
+                    sessions,
+                    primaries,
+                } => (sessions, primaries),
+                StoredSessions::Before(sessions) => (sessions, BTreeMap::new()),
+            };
+        let mut sessions = Self {
+            primaries,
+            ..Self::default()
+        };
+        for (project, known) in projects {
+            for (key, session) in known {
+                let touched = session.touched.max(session.seq);
+                sessions.change(&project, &key, touched, |it| {
+                    *it = session;
+                    it.registered.iter_mut().for_each(Registered::measure);
+                });
+                sessions.index_names(&project, &key);
+            }
+        }
+        Ok(sessions)
+    }
+}

@@ -1,0 +1,12 @@
+//! What a handler reads from its request: parameters, body, and the kind of caller.
+
+pub mod caller;
+#[cfg(target_os = "linux")]
+mod desktop_unit;
+pub(crate) mod directory;
+pub(crate) mod evidence;
+pub mod local;
+pub mod params;
+pub mod payload;
+pub(crate) mod query;
+pub(crate) mod strict;

@@ -1,0 +1,128 @@
+//! The process and the pane of a session, as far as the kernel confirms them.
+//!
+//! The hub acts on them: it reads the process's environment and files, ends the session with it, and types into the pane. So
+//! a request only selects among the ancestors of the process that made it, and an unconfirmed claim is dropped. Through
+//! `ssh`, TCP or another hub, nothing is confirmed.
+
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use axum::http::Extensions;
+use axum::http::request::Parts;
+use hub_core::confirmed::Confirmed;
+use hub_engine::Hub;
+use hub_protocol::process::{boot_id, started};
+use hub_protocol::{InboxName, Process, ProjectName, SessionInfo};
+
+use super::caller::{Caller, Lineage, group_of};
+use crate::error::ApiError;
+
+/// The origin of a request: the process that made it, as this machine's kernel shows it, or that of the hub of the cluster
+/// that took the request.
+#[derive(Debug, Clone)]
+pub struct Origin(pub Option<Lineage>);
+
+impl Origin {
+    /// Reads the origin from a request's extensions.
+    pub(crate) async fn of(extensions: &Extensions) -> Self {
+        match extensions.get::<Self>() {
+            Some(known) => known.clone(),
+            None => Self(Caller::of(extensions).lineage().await),
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Origin {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::of(&parts.extensions).await)
+    }
+}
+
+/// The claim of a request about its session's process and pane.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct LocalClaim {
+    pub(crate) pid: Option<u32>,
+    pub(crate) pane: Option<String>,
+    pub(crate) pane_delivery: Option<bool>,
+}
+
+impl LocalClaim {
+    /// Takes the claim out of the properties that a request gives a session.
+    pub(crate) fn take(info: &mut SessionInfo) -> Self {
+        Self {
+            pid: info.process.take().map(|it| it.pid),
+            pane: info.pane.take(),
+            pane_delivery: info.pane_delivery.take(),
+        }
+    }
+
+    /// Confirms what the kernel shows of the caller, for the session at `place`.
+    pub(crate) fn confirm(
+        self,
+        hub: &Hub,
+        origin: &Origin,
+        (project, session): (ProjectName, InboxName),
+    ) -> Result<Confirmed, ApiError> {
+        let known = hub.read(|state, _| {
+            let (project, key) = state.resolve_key(project, session);
+            state.session(&project, &key)?.info()?.process.clone()
+        })?;
+        let confirmed = self.of(origin.0.as_ref(), known.filter(is_alive).as_ref());
+        if let Some(process) = &confirmed.process {
+            hub.read(|_, waiters| {
+                // Nearly every hook names a known one, and then none waits for the writer.
+                let is_known = waiters.read().agents().contains(process);
+                if !is_known {
+                    let group = group_of(process.pid);
+                    waiters.write().activity().note_agent(process, group);
+                }
+            })?;
+        }
+        Ok(confirmed)
+    }
+
+    /// Whether the process that is claimed runs below the agent that has this session. Such an agent has inherited the name in
+    /// its environment, and is a session of its own.
+    pub(crate) fn is_below_agent_of(
+        &self,
+        hub: &Hub,
+        origin: &Origin,
+        (project, session): (ProjectName, InboxName),
+    ) -> Result<bool, ApiError> {
+        let Some(caller) = origin.0.as_ref() else {
+            return Ok(false);
+        };
+        let above = hub.read(|state, _| {
+            let (project, key) = state.resolve_key(project, session);
+            let session = state.session(&project, &key).filter(|it| it.has_hooks());
+            session?.info()?.process.clone()
+        })?;
+        let own = self.pid.and_then(|pid| caller.named(pid));
+        let above = above.filter(is_alive);
+        Ok(above.is_some_and(|above| own.is_some_and(|own| *own != above) && caller.has(&above)))
+    }
+
+    /// The part of it that holds. A session keeps its process while that lives: only what runs below it may name another one.
+    fn of(self, caller: Option<&Lineage>, known: Option<&Process>) -> Confirmed {
+        let process = caller.zip(self.pid).and_then(|(it, pid)| it.named(pid));
+        let is_own = match known {
+            Some(known) => caller.is_some_and(|it| it.has(known)),
+            None => process.is_some(),
+        };
+        // Without a process, a pane is a text for people: the hub uses only one in which the session's process runs.
+        let shows = is_own || known.is_none();
+        Confirmed {
+            process: process.filter(|_| is_own).cloned(),
+            other: process.filter(|_| !is_own).cloned(),
+            pane: self.pane.filter(|_| shows),
+            pane_delivery: self.pane_delivery.filter(|_| is_own),
+        }
+    }
+}
+
+fn is_alive(process: &Process) -> bool {
+    let is_here = process.boot_id == boot_id();
+    is_here && process.started.is_some() && started(process.pid) == process.started
+}

@@ -1,0 +1,217 @@
+//! Signing in to the dashboard, and the browsers that are signed in.
+
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::header::{HOST, USER_AGENT};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
+use axum::{Extension, Json};
+use hub_core::time::Now;
+use hub_engine::Hub;
+use hub_protocol::{Device, Devices, SignInCode, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{ApiError, Code};
+use crate::login::{CODE_LIFE, DashboardSession, LoginState, OpenedSession, name_of};
+use crate::peer::{Peer, owner};
+use crate::request::caller::Caller;
+use crate::request::params::PathParam;
+use crate::request::payload::Payload;
+
+/// Largest body with a code, in bytes. The limit is small because any local program may send many of them at once.
+const MAX_BYTES: usize = 1024;
+/// Timeout for reading such a body.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LoginBody {
+    code: String,
+}
+
+/// How a browser proves that it knows the token of its session, which it keeps as a key that cannot be read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ResumeBody {
+    /// The id in the session's token.
+    session: String,
+    challenge: String,
+    /// The browser's key under its cover, in hexadecimal: see `login/devices/verifier.rs`.
+    proof: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct LoginReply {
+    token: String,
+    expires_at: Timestamp,
+}
+
+#[derive(Serialize)]
+pub(super) struct ChallengeReply {
+    challenge: String,
+}
+
+#[derive(Serialize)]
+pub(super) struct RemovedReply {
+    removed: usize,
+}
+
+/// `POST /login/code`: a sign-in code for a browser of the person. A dashboard session gets none, because a stolen session
+/// must not outlive its end.
+pub(super) async fn code(
+    State((hub, login)): State<(Hub, LoginState)>,
+    caller: Caller,
+) -> Result<(StatusCode, Json<SignInCode>), ApiError> {
+    if caller.is_dashboard() {
+        return Err(Code::NeedsToken.into());
+    }
+    caller.demand_person(&hub).await?;
+    let now = Now::read();
+    let code = login.codes.issue(now.mono).map_err(failed)?;
+    let reply = SignInCode {
+        url: format!("http://127.0.0.1:{}/#code={code}", login.port),
+        code,
+        expires_at: now
+            .wall
+            .plus_millis(1000 * CODE_LIFE.as_secs().cast_signed()),
+    };
+    Ok((StatusCode::CREATED, Json(reply)))
+}
+
+/// `POST /login`: exchanges a code for a session, and remembers the browser.
+pub(super) async fn login(
+    State(login): State<LoginState>,
+    request: Request,
+) -> Result<Json<LoginReply>, ApiError> {
+    let peer = request.extensions().get::<Peer>().copied();
+    let host = text_of(request.headers(), &HOST);
+    let name = name_of(&text_of(request.headers(), &USER_AGENT));
+    let body: LoginBody = read(request).await?;
+    if !login.codes.is_open(&body.code, Now::read().mono) {
+        return Err(Code::BadCode.into());
+    }
+    demand_own_user(peer).await?;
+    let now = Now::read();
+    if !login.codes.redeem(&body.code, now.mono) {
+        return Err(Code::BadCode.into());
+    }
+    let devices = login.devices.clone();
+    let session = blocking(move || devices.add(name, &host, now)).await?;
+    Ok(Json(LoginReply::from(session)))
+}
+
+/// `POST /login/challenge`: a challenge for a browser that resumes its session.
+pub(super) async fn challenge(
+    State(login): State<LoginState>,
+    request: Request,
+) -> Result<Json<ChallengeReply>, ApiError> {
+    demand_own_user(request.extensions().get::<Peer>().copied()).await?;
+    let challenge = login.challenges.issue(Now::read().mono).map_err(failed)?;
+    Ok(Json(ChallengeReply { challenge }))
+}
+
+/// `POST /login/resume`: gives a browser the token of its session again. The session ends when it would have ended.
+pub(super) async fn resume(
+    State(login): State<LoginState>,
+    request: Request,
+) -> Result<Json<LoginReply>, ApiError> {
+    let peer = request.extensions().get::<Peer>().copied();
+    let host = text_of(request.headers(), &HOST);
+    let body: ResumeBody = read(request).await?;
+    demand_own_user(peer).await?;
+    let now = Now::read();
+    if !login.challenges.redeem(&body.challenge, now.mono) {
+        return Err(Code::Unauthorized.into());
+    }
+    let claim = (&*body.session, &*body.challenge, &*body.proof);
+    let session = login.devices.resume(claim, &host, now);
+    let session = session.ok_or(Code::Unauthorized)?;
+    Ok(Json(LoginReply::from(session)))
+}
+
+/// `GET /login/devices`: the browsers that are signed in.
+pub(super) async fn devices(
+    State(login): State<LoginState>,
+    session: Option<Extension<DashboardSession>>,
+) -> Json<Devices> {
+    let devices = signed_in(&login, session.as_deref());
+    Json(Devices { devices })
+}
+
+/// The browsers that are signed in, with the asking one marked.
+pub(super) fn signed_in(login: &LoginState, session: Option<&DashboardSession>) -> Vec<Device> {
+    let mut devices = login.devices.list(Now::read());
+    for device in &mut devices {
+        device.own = session.is_some_and(|it| it.id() == device.id);
+    }
+    devices
+}
+
+/// `DELETE /login/devices/{id}`: signs a browser out at once; `all` signs all of them out.
+pub(super) async fn remove(
+    State((hub, login)): State<(Hub, LoginState)>,
+    caller: Caller,
+    id: PathParam<String>,
+) -> Result<Json<RemovedReply>, ApiError> {
+    caller.refuse_agents(&hub).await?;
+    let one = (id.0 != "all").then_some(id.0);
+    let named = one.is_some();
+    match blocking(move || login.devices.remove(one.as_deref())).await? {
+        0 if named => Err(Code::UnknownDevice.into()),
+        removed => Ok(Json(RemovedReply { removed })),
+    }
+}
+
+impl From<OpenedSession> for LoginReply {
+    fn from(opened: OpenedSession) -> Self {
+        Self {
+            expires_at: opened.session.expires(),
+            token: opened.token,
+        }
+    }
+}
+
+async fn read<T: serde::de::DeserializeOwned>(request: Request) -> Result<T, ApiError> {
+    let reading = tokio::time::timeout(PATIENCE, Payload::read(request, MAX_BYTES));
+    let late = |_| ApiError::new(Code::Timeout, "the body did not come in time");
+    reading.await.map_err(late)??.json()
+}
+
+/// Runs an operation that waits for the disk.
+async fn blocking<T, E>(
+    operation: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, ApiError>
+where
+    T: Send + 'static,
+    E: std::fmt::Display + Send + 'static,
+{
+    let done = tokio::task::spawn_blocking(operation).await;
+    done.map_err(failed)?.map_err(failed)
+}
+
+fn text_of(headers: &HeaderMap, name: &HeaderName) -> String {
+    let value = headers.get(name).and_then(|value| value.to_str().ok());
+    value.unwrap_or_default().to_owned()
+}
+
+#[allow(clippy::needless_pass_by_value)] // for map_err
+fn failed(error: impl std::fmt::Display) -> ApiError {
+    ApiError::failed(Code::Internal, &error)
+}
+
+/// Refuses another user of this machine, who may have seen the code in transit. The code stays valid for its owner.
+/// Root is accepted: it can read the token anyway, and Windows' browser connects to WSL as root.
+async fn demand_own_user(peer: Option<Peer>) -> Result<(), ApiError> {
+    let Some(Peer::Tcp { local, remote }) = peer else {
+        return Ok(());
+    };
+    let uid = owner::of(local, remote).await.map_err(failed)?;
+    let us = rustix::process::geteuid().as_raw();
+    match uid {
+        Some(uid) if uid == us || uid == 0 => Ok(()),
+        uid => {
+            tracing::warn!(?uid, "refused to sign in another user");
+            Err(Code::ForeignUser.into())
+        }
+    }
+}

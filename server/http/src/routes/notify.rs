@@ -1,0 +1,201 @@
+//! `POST /notify`: stores notifications.
+
+use axum::Json;
+use axum::extract::{FromRequest as _, Request, State};
+use axum::http::{HeaderMap, HeaderName};
+use axum::response::{IntoResponse, Response};
+use hub_core::command::{Command, IdempotencyKey};
+use hub_core::notification::kind_of;
+use hub_engine::Hub;
+use hub_engine::draft::{self, Context};
+use hub_engine::refused::AnswerAttempt;
+use hub_engine::writer::Done;
+use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, PublishedBatch};
+
+use super::created_unless;
+use super::refused;
+use crate::error::ApiError;
+use crate::request::caller::{Caller, CallerKind};
+use crate::request::directory;
+use crate::request::evidence::Witness;
+use crate::request::params::Params;
+use crate::request::payload::Payload;
+
+mod body;
+
+use body::{Form, Posts, TextParams};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Longest Idempotency-Key, in bytes.
+const MAX_KEY: usize = 255;
+
+/// The header of a request that was kept in a file before. The process that sends it is not the one that wrote it.
+const SPOOLED: &str = "hub-spooled";
+
+/// Whether the request says that it was kept in a file.
+fn is_spooled(headers: &HeaderMap) -> Result<bool, ApiError> {
+    match headers.get(SPOOLED) {
+        None => Ok(false),
+        Some(value) if value == "1" => Ok(true),
+        Some(_) => Err(ApiError::invalid("Hub-Spooled is 1, or absent")),
+    }
+}
+
+/// Stores one notification (a JSON object or text) or several (a JSON array or NDJSON), all or none.
+pub(super) async fn notify(
+    State(hub): State<Hub>,
+    Params(mut params): Params<TextParams>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    // Read from the request directly, because a header extractor would clone all headers for each request.
+    let key = once_key(request.headers())?;
+    let form = Form::of(request.headers());
+    let spooled = is_spooled(request.headers())?;
+    let caller = if spooled {
+        (Caller::unknown(), Witness::default())
+    } else {
+        let extensions = request.extensions();
+        (Caller::of(extensions), Witness::of(extensions))
+    };
+    let Payload(bytes) = Payload::from_request(request, &()).await?;
+    let once = key.map(|key| IdempotencyKey::new(&key, &bytes));
+    let cwd = params.cwd.take();
+    let Posts { posts, is_single } = body::parse(params, form, &bytes)?;
+    let mut posts = draft::place_answers(&hub, posts)?;
+    if spooled {
+        posts.iter_mut().for_each(draft::without_person);
+    }
+    if let Some(cwd) = cwd {
+        let project = Box::pin(directory::project(&hub, cwd)).await?;
+        let unplaced = |post: &&mut Post| post.project.is_none() && post.reply_to.is_none();
+        for post in posts.iter_mut().filter(unplaced) {
+            post.project = Some(project.clone());
+        }
+    }
+    let (project, done) = publish(&hub, caller, posts, once).await?;
+    Ok(answer(is_single, project, done))
+}
+
+/// Stores notifications, all or none. Returns the project of the first.
+///
+/// What only few posts wait for is boxed, here and below. Else each post would move, and keep while it waits, as much memory
+/// as the largest of these futures needs.
+pub(super) async fn publish(
+    hub: &Hub,
+    (caller, witness): (Caller, Witness),
+    posts: Vec<Post>,
+    once: Option<IdempotencyKey>,
+) -> Result<(ProjectName, Done), ApiError> {
+    let answer = posts
+        .iter()
+        .find(|post| kind_of(post) == Some(Kind::Answer));
+    let Some((answer, id)) = answer.and_then(|it| Some((it.clone(), it.reply_to?))) else {
+        return store(hub, (caller, &witness), posts, once).await;
+    };
+    let name = answer.from.clone().unwrap_or_default();
+    let attempt = AnswerAttempt {
+        question: id,
+        what: "answer",
+        answer: Some(&answer.msg),
+        name: &name,
+    };
+    Box::pin(async {
+        let stored = store(hub, (caller, &witness), posts, once).await;
+        refused::recorded(hub, &witness, &attempt, stored).await
+    })
+    .await
+}
+
+async fn store(
+    hub: &Hub,
+    (caller, witness): (Caller, &Witness),
+    mut posts: Vec<Post>,
+    once: Option<IdempotencyKey>,
+) -> Result<(ProjectName, Done), ApiError> {
+    let is_person = is_person(hub, caller, &posts).await?;
+    if is_person {
+        let own = posts.iter_mut().filter(|post| is_own_word(post));
+        own.for_each(draft::as_person);
+    }
+    let mut context = Context::new(hub).by_person(is_person);
+    if posts.iter().any(|post| kind_of(post) == Some(Kind::Answer)) {
+        context = context.observed(Box::pin(witness.evidence(hub)).await?);
+    }
+    let mut drafts = Vec::with_capacity(posts.len());
+    for post in posts {
+        drafts.push(draft::prepare(post, &context)?);
+    }
+    let project = drafts
+        .first()
+        .map(|draft| draft.body.project.clone())
+        .unwrap_or_default();
+    let done = hub.submit(Command::Notify { drafts, once }).await?;
+    Ok((project, done))
+}
+
+/// Whether a person posts these. Checked only for answers, for posts as the person, and for what may be the person's own
+/// word; an agent that posts as the person is refused.
+async fn is_person(hub: &Hub, caller: Caller, posts: &[Post]) -> Result<bool, ApiError> {
+    let senders = || posts.iter().filter_map(|post| post.from.as_ref());
+    let answers = posts.iter().any(|post| kind_of(post) == Some(Kind::Answer));
+    let persons = senders().any(|from| from.as_str() == InboxName::PERSON);
+    if !answers && !persons && !posts.iter().any(is_own_word) {
+        return Ok(false);
+    }
+    let kind = Box::pin(caller.identify_as(hub, senders())).await?;
+    Ok(kind == CallerKind::Person)
+}
+
+/// Whether it is the person's own word if a person posts it: `hubctl` says that it is no session's, and it reports no
+/// state. What has a key, or goes to the person, comes from a script that the person runs.
+fn is_own_word(post: &Post) -> bool {
+    let is = |name: &Option<InboxName>, of: &str| name.as_ref().is_some_and(|it| it.as_str() == of);
+    is(&post.session, InboxName::UNKNOWN)
+        && !is(&post.to, InboxName::PERSON)
+        && post.key.is_none()
+        && matches!(kind_of(post), None | Some(Kind::Message))
+}
+
+fn answer(single: bool, project: ProjectName, done: Done) -> Response {
+    let status = created_unless(done.repeated);
+    let (ids, inboxes, woken, hint) = (done.ids, done.inboxes, done.woken, done.hint);
+    match ids.first() {
+        Some(&id) if single => {
+            let published = Published {
+                id,
+                project,
+                inboxes,
+                woken,
+                hint,
+            };
+            (status, Json(published)).into_response()
+        }
+        _ => {
+            let published = PublishedBatch {
+                ids,
+                inboxes,
+                woken,
+                hint,
+            };
+            (status, Json(published)).into_response()
+        }
+    }
+}
+
+/// The request's Idempotency-Key, checked.
+pub(super) fn once_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
+    let mut keys = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(key) = keys.next() else {
+        return Ok(None);
+    };
+    let key = key
+        .to_str()
+        .ok()
+        .filter(|key| !key.trim().is_empty() && key.len() <= MAX_KEY);
+    match (key, keys.next()) {
+        (Some(key), None) => Ok(Some(key.to_owned())),
+        _ => Err(ApiError::invalid(format!(
+            "Idempotency-Key must be one header of 1 to {MAX_KEY} visible characters"
+        ))),
+    }
+}

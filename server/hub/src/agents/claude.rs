@@ -1,0 +1,487 @@
+//! Claude Code. Payloads and replies are those of `sdk.d.ts` in the npm package `@anthropic-ai/claude-agent-sdk`.
+
+use hub_core::answer::{AnswerKind, FormAnswer};
+use hub_core::command::AgentEvent;
+use hub_core::controls::PLANS;
+use hub_core::record::TurnCause;
+use hub_protocol::{Verdict, WAKE_MARK};
+use serde_json::{Map, Value, json};
+
+use super::dialog_news::{Call, DialogNews};
+use super::{
+    HookReply, InvalidSessionId, ParsedHook, ToolUse, answer_kind, argument, edited, flag, hook,
+    permission_text, session, text,
+};
+
+/// The tool that asks the person. `PreToolUse` reports it, and then `PermissionRequest`, also in a mode without
+/// permissions, while the dialog is shown. The first answer counts, that of the latter hook or that of the dialog. Plans
+/// and permissions are answered in the same way.
+const QUESTIONS: &str = "AskUserQuestion";
+/// Tools that ask whether to begin a plan, and whether the plan is right.
+/// The end of the first line of a form in which `hubctl mcp --dialogs` shows a question of the hub.
+const OWN_FORM: &str = "asks (question ";
+
+/// The prefix of every prompt with which Claude Code wakes itself: a background task or a hook ended, or a monitor
+/// fired.
+const TASK: &str = "<task-notification>";
+/// The prefix of a message from another session of Claude Code that has a return address. Only a module can tell the
+/// others from a prompt of the person.
+const PEER: &str = "<cross-session-message";
+
+/// The title of a session is cut to this many characters.
+const MAX_TITLE: usize = 200;
+
+/// Model errors that a retry does not resolve.
+const PERMANENT_ERRORS: [&str; 3] = ["billing_error", "authentication_failed", "invalid_request"];
+
+pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
+    let hook = parse_with(payload, happened)?;
+    Ok(ParsedHook {
+        news: Some(news(payload)),
+        ..hook
+    })
+}
+
+/// An event's news of the dialogs before it. A denied call reports no end.
+fn news(payload: &Map<String, Value>) -> DialogNews {
+    match text(payload, "hook_event_name") {
+        "PreToolUse" => DialogNews::Began(Call::of(payload)),
+        "PostToolUse" | "PostToolUseFailure" => DialogNews::Ran(Call::of(payload)),
+        "PermissionRequest" | "Stop" | "StopFailure" | "SubagentStop" => DialogNews::WentOn,
+        _ => DialogNews::Nothing,
+    }
+}
+
+/// Parses a payload in Claude Code's format, of an agent whose events `happened` maps.
+pub(super) fn parse_with(
+    payload: &Map<String, Value>,
+    happened: impl Fn(&str, &Map<String, Value>) -> AgentEvent,
+) -> Result<ParsedHook, InvalidSessionId> {
+    let name = text(payload, "hook_event_name");
+    let mut hook = hook(payload, session(payload, "session_id")?, name);
+    // A subagent's edits are its session's.
+    if name == "PostToolUse" {
+        hook.edited = edited(payload);
+    }
+    // The dialog of a subagent's permission is shown in the session's terminal, and the subagent's next step closes it.
+    if hook.subagent.is_some() && name != "PermissionRequest" {
+        let happened = happened(name, payload);
+        let went_on = happened == AgentEvent::Worked;
+        return Ok(ParsedHook {
+            happened: if went_on { happened } else { AgentEvent::Seen },
+            ..hook
+        });
+    }
+    let title = text(payload, "session_title").trim();
+    let is_first_stop = name == "Stop" && !flag(payload, "stop_hook_active");
+    Ok(ParsedHook {
+        title: (!title.is_empty()).then(|| title.chars().take(MAX_TITLE).collect()),
+        accepts_context: is_first_stop
+            || matches!(
+                name,
+                "UserPromptSubmit" | "PostToolUse" | "PostToolUseFailure"
+            ),
+        takes: takes(name, payload),
+        // An MCP server's form and the dialog of a subagent in the background are shown after the hook.
+        delays_dialog: name == "Elicitation" || hook.subagent.is_some(),
+        bypasses: match text(payload, "permission_mode") {
+            "" => None,
+            // A plan runs commands without asking too in a session that may bypass permissions, and no event tells that.
+            mode => Some(matches!(mode, "bypassPermissions" | "plan")),
+        },
+        tool: tool_use(name, payload),
+        next_turn: (name == "PromptOrigin").then(|| origin(payload)).flatten(),
+        happened: happened(name, payload),
+        ..hook
+    })
+}
+
+pub(super) fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
+    match name {
+        // These events make notifications.
+        "PreToolUse" if text(payload, "tool_name") == QUESTIONS => questions(payload),
+        "PreToolUse" if PLANS.contains(&text(payload, "tool_name")) => plan(payload),
+        "PermissionRequest" => permission_request(payload),
+        "Elicitation" => form(payload),
+        "Notification" => notification(payload),
+        "Stop" => stopped(payload),
+        "StopFailure" => failed(payload),
+        "SessionEnd" => session_end(payload),
+        // These change only the session's state.
+        "SessionStart" => session_start(payload),
+        "UserPromptSubmit" => prompt(text(payload, "prompt")),
+        "PostToolUse" | "PostToolUseFailure" | "PostToolBatch" | "SubagentStop"
+        | "ElicitationResult" => AgentEvent::Worked,
+        _ => AgentEvent::Seen,
+    }
+}
+
+pub(super) fn prompt(prompt: &str) -> AgentEvent {
+    let text = prompt.trim_start();
+    let is_task = text.starts_with(TASK);
+    let message = text.strip_prefix(PEER);
+    let message = message.and_then(|it| Some(it.split_once(">\n")?.1));
+    let is_own = |it: &str| it.starts_with(WAKE_MARK);
+    let by = if is_own(text) || message.is_some_and(is_own) || is_task && text.contains(WAKE_MARK) {
+        TurnCause::Wake
+    } else if is_task {
+        TurnCause::Task
+    } else if text.starts_with(PEER) {
+        TurnCause::Peer
+    } else {
+        TurnCause::Person
+    };
+    AgentEvent::Prompt {
+        by,
+        text: prompt.to_owned(),
+    }
+}
+
+/// The cause of the next turn, as the hub's module in Claude Code reports it before `UserPromptSubmit`; `None` if the
+/// origin does not tell it. The kinds are those of `PromptOrigin` in the types that Claude Code gives to modules.
+fn origin(payload: &Map<String, Value>) -> Option<TurnCause> {
+    let origin = payload.get("origin")?;
+    let member = |name: &str| origin.get(name).and_then(Value::as_str);
+    match member("kind")? {
+        "composer" | "bridge" | "slack-ping" | "auto-continuation" => Some(TurnCause::Person),
+        "plugin" if member("name") == Some("hub") => Some(TurnCause::Wake),
+        "peer" | "peer-send-message" | "projects-relay" | "coordinator" | "channel" => {
+            Some(TurnCause::Peer)
+        }
+        "sdk" | "plugin" | "scheduled-trigger" | "observer" | "observer-activity" => {
+            Some(TurnCause::Agent)
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn stopped(payload: &Map<String, Value>) -> AgentEvent {
+    AgentEvent::Stopped {
+        text: text(payload, "last_assistant_message").to_owned(),
+        tasks: tasks(payload),
+        continues: false,
+    }
+}
+
+/// The tool call that an event reports.
+fn tool_use(name: &str, payload: &Map<String, Value>) -> Option<ToolUse> {
+    let ended = match name {
+        "PreToolUse" => false,
+        "PostToolUse" | "PostToolUseFailure" => true,
+        _ => return None,
+    };
+    let line = argument(payload).unwrap_or_default().split_whitespace();
+    let line = line.collect::<Vec<_>>().join(" ");
+    Some(ToolUse {
+        id: text(payload, "tool_use_id").chars().take(64).collect(),
+        name: text(payload, "tool_name").chars().take(64).collect(),
+        on: line.chars().take(MAX_TITLE).collect(),
+        ended,
+    })
+}
+
+/// A failed model: the kind of the error, and the agent's words for it.
+fn failed(payload: &Map<String, Value>) -> AgentEvent {
+    let kind = text(payload, "error");
+    let words = ["last_assistant_message", "error_details"];
+    let words = words.into_iter().map(|field| text(payload, field).trim());
+    let kinds = [kind, "unknown"].into_iter().filter(|it| !it.is_empty());
+    let parts = kinds
+        .take(1)
+        .chain(words.filter(|it| !it.is_empty()).take(1));
+    let reason = parts.collect::<Vec<_>>().join(": ");
+    AgentEvent::Failed {
+        reason: reason.chars().take(200).collect(),
+        permanent: PERMANENT_ERRORS.contains(&kind),
+        until: None,
+    }
+}
+
+pub(super) fn session_start(payload: &Map<String, Value>) -> AgentEvent {
+    match text(payload, "source") {
+        "resume" | "fork" => AgentEvent::Resumed,
+        _ => AgentEvent::Started,
+    }
+}
+
+pub(super) fn session_end(payload: &Map<String, Value>) -> AgentEvent {
+    match text(payload, "reason") {
+        "clear" => AgentEvent::Cleared,
+        "resume" => AgentEvent::Left,
+        _ => AgentEvent::Ended,
+    }
+}
+
+/// Ids of the background tasks that still run. The hub's own waiters are left out, because they never end by
+/// themselves.
+fn tasks(payload: &Map<String, Value>) -> Vec<String> {
+    let tasks = payload.get("background_tasks").and_then(Value::as_array);
+    let field = |task: &Value, name| task.get(name).and_then(Value::as_str).map(str::to_owned);
+    let runs = |task: &&Value| {
+        let status = field(task, "status");
+        let command = field(task, "command").unwrap_or_default();
+        status.is_none_or(|status| status == "running") && !command.contains("hubctl wait")
+    };
+    let ids = tasks.into_iter().flatten().filter(runs);
+    let ids = ids.filter_map(|task| field(task, "id"));
+    ids.filter(|id| id.len() <= 64).take(64).collect()
+}
+
+/// The answer that the agent takes from the answer to an event of this name.
+fn takes(name: &str, payload: &Map<String, Value>) -> Option<AnswerKind> {
+    let input = || payload.get("tool_input").unwrap_or(&Value::Null);
+    Some(match (name, text(payload, "tool_name")) {
+        ("PermissionRequest", QUESTIONS) => answer_kind(&input()["questions"]),
+        ("PermissionRequest", tool) if PLANS.contains(&tool) => AnswerKind::Plan,
+        ("PermissionRequest", _) => AnswerKind::Permission,
+        ("Elicitation", _) if !is_own_form(payload) => AnswerKind::Form,
+        _ => return None,
+    })
+}
+
+pub(super) fn plan(payload: &Map<String, Value>) -> AgentEvent {
+    let input = payload.get("tool_input").unwrap_or(&Value::Null);
+    let plan = input.get("plan").and_then(Value::as_str);
+    let text = match (text(payload, "tool_name"), plan) {
+        ("EnterPlanMode", _) => "May I plan this first?".to_owned(),
+        (_, Some(plan)) => format!("Is this plan right? {plan}"),
+        _ => "Is this plan right?".to_owned(),
+    };
+    let accepts = ["approve", "approve: accept edits", "reject"];
+    AgentEvent::Asks {
+        text,
+        options: accepts.map(str::to_owned).to_vec(),
+        data: json!({ "tool_name": payload.get("tool_name"), "tool_input": input }),
+    }
+}
+
+/// Whether a form shows a question that the hub knows already.
+fn is_own_form(payload: &Map<String, Value>) -> bool {
+    let first = text(payload, "message").lines().next().unwrap_or_default();
+    first.contains(OWN_FORM) && first.ends_with("):")
+}
+
+/// The form of an MCP server. A form with a single choice offers its values.
+fn form(payload: &Map<String, Value>) -> AgentEvent {
+    const FIELDS: [&str; 5] = [
+        "mcp_server_name",
+        "message",
+        "mode",
+        "url",
+        "requested_schema",
+    ];
+    if is_own_form(payload) {
+        return AgentEvent::Seen;
+    }
+    let server = text(payload, "mcp_server_name");
+    let fields = payload
+        .get("requested_schema")
+        .and_then(|it| it["properties"].as_object());
+    let only = fields.filter(|it| it.len() == 1);
+    let choices = only.and_then(|it| it.values().next()?["enum"].as_array());
+    let choices = choices
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .map(str::to_owned);
+    let given = FIELDS
+        .into_iter()
+        .filter_map(|name| Some((name.to_owned(), payload.get(name)?.clone())));
+    AgentEvent::Asks {
+        text: format!("the MCP server {server}: {}", text(payload, "message")),
+        options: choices.collect(),
+        data: given.collect::<Map<_, _>>().into(),
+    }
+}
+
+/// The questions of a dialog. A single one has its options; several are numbered in the text.
+pub(super) fn questions(payload: &Map<String, Value>) -> AgentEvent {
+    let input = payload.get("tool_input").unwrap_or(&Value::Null);
+    let all = questions_of(input);
+    let said = |it: &Value| it["question"].as_str().unwrap_or_default().to_owned();
+    let (text, options) = match all {
+        [only] => (said(only), labels(only)),
+        all => {
+            let one = |(n, it): (usize, &Value)| {
+                format!("{}. {} ({})", n + 1, said(it), labels(it).join(" / "))
+            };
+            let lines: Vec<String> = all.iter().enumerate().map(one).collect();
+            (lines.join(" "), Vec::new())
+        }
+    };
+    AgentEvent::Asks {
+        text,
+        options,
+        data: json!({ "tool_name": payload.get("tool_name"), "tool_input": input }),
+    }
+}
+
+fn questions_of(input: &Value) -> &[Value] {
+    input["questions"].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn labels(question: &Value) -> Vec<String> {
+    let options = question["options"].as_array().into_iter().flatten();
+    let labels = options.filter_map(|it| it["label"].as_str());
+    labels
+        .filter(|it| !it.trim().is_empty() && it.len() <= 256)
+        .take(32)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The input of the tool with the person's answers, one for each question.
+fn answered(data: &Value, given: &[String]) -> Value {
+    let mut input = data["tool_input"].clone();
+    if let Some(input) = input.as_object_mut() {
+        input.insert("answers".into(), answers(data, given));
+    }
+    input
+}
+
+/// The person's answers by their questions.
+pub(super) fn answers(data: &Value, given: &[String]) -> Value {
+    let said = |text: &str| match text.trim() {
+        "" => "(no answer)".into(),
+        _ => text.into(),
+    };
+    let answers = questions_of(&data["tool_input"]).iter().zip(given);
+    let answers = answers.filter_map(|(it, text)| Some((it["question"].as_str()?, said(text))));
+    let answers: Map<String, Value> = answers.map(|(it, text)| (it.into(), text)).collect();
+    answers.into()
+}
+
+pub(super) fn permission_request(payload: &Map<String, Value>) -> AgentEvent {
+    let tool = text(payload, "tool_name");
+    if tool == QUESTIONS {
+        return questions(payload);
+    }
+    if PLANS.contains(&tool) {
+        return plan(payload);
+    }
+    let mut data = json!({
+        "tool_name": payload.get("tool_name"),
+        "tool_input": payload.get("tool_input"),
+    });
+    if let Some(suggestions) = payload.get("permission_suggestions") {
+        data["suggestions"] = suggestions.clone();
+    }
+    AgentEvent::Permission {
+        text: permission_text(payload),
+        data: Some(data),
+    }
+}
+
+/// The agent's own suggestions that allow requests of this kind, for this session only.
+fn for_session(suggestions: &Value) -> Vec<Value> {
+    let suggestions = suggestions.as_array().into_iter().flatten();
+    let objects = suggestions.filter_map(Value::as_object);
+    let of_session = |suggestion: &Map<String, Value>| {
+        let mut suggestion = suggestion.clone();
+        suggestion.insert("destination".into(), "session".into());
+        Value::Object(suggestion)
+    };
+    objects.map(of_session).collect()
+}
+
+/// The decision on a permission or a plan, as `PermissionRequest` returns it. A plan counts as shown to the person only
+/// if the decision repeats its input.
+fn decision(hook: &ParsedHook, verdict: Verdict) -> Value {
+    let mut decision = match verdict {
+        Verdict::Deny(reason) => {
+            let message = reason.unwrap_or_else(|| "denied by the person".into());
+            return json!({ "behavior": "deny", "message": message });
+        }
+        Verdict::Allow | Verdict::AllowAlways | Verdict::AcceptEdits => {
+            json!({ "behavior": "allow" })
+        }
+    };
+    match &hook.happened {
+        AgentEvent::Asks { data, .. } => {
+            decision["updatedInput"] = data["tool_input"].clone();
+            if verdict == Verdict::AcceptEdits {
+                decision["updatedPermissions"] =
+                    json!([{ "type": "setMode", "mode": "acceptEdits", "destination": "session" }]);
+            }
+        }
+        AgentEvent::Permission {
+            data: Some(data), ..
+        } if verdict == Verdict::AllowAlways => {
+            let updates = for_session(&data["suggestions"]);
+            if !updates.is_empty() {
+                decision["updatedPermissions"] = updates.into();
+            }
+        }
+        _ => {}
+    }
+    decision
+}
+
+/// The answer to an MCP server's form, as `Elicitation` returns it.
+fn form_answer(answer: FormAnswer) -> Map<String, Value> {
+    let (action, content) = match answer {
+        FormAnswer::Accept(content) => ("accept", Some(content)),
+        FormAnswer::Decline => ("decline", None),
+        FormAnswer::Cancel => ("cancel", None),
+    };
+    let action = ("action".to_owned(), action.into());
+    let content = content.map(|it| ("content".to_owned(), it.into()));
+    [action].into_iter().chain(content).collect()
+}
+
+pub(super) fn notification(payload: &Map<String, Value>) -> AgentEvent {
+    let message = text(payload, "message").to_owned();
+    match text(payload, "notification_type") {
+        "idle_prompt" => AgentEvent::Idle { text: message },
+        "permission_prompt" | "worker_permission_prompt" => AgentEvent::Permission {
+            text: message,
+            data: None,
+        },
+        kind @ ("agent_needs_input" | "elicitation_dialog") => AgentEvent::Asks {
+            text: message,
+            options: Vec::new(),
+            data: json!({ "notification_type": kind }),
+        },
+        _ => AgentEvent::Seen,
+    }
+}
+
+pub(super) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
+    if let [answer, ..] = &reply.answers[..] {
+        let AgentEvent::Asks { data, .. } = &hook.happened else {
+            return None;
+        };
+        if hook.takes == Some(AnswerKind::Form) {
+            let mut output = form_answer(FormAnswer::parse(answer)?);
+            output.insert("hookEventName".into(), hook.name.as_str().into());
+            return Some(json!({ "hookSpecificOutput": output }));
+        }
+        let decision =
+            json!({ "behavior": "allow", "updatedInput": answered(data, &reply.answers) });
+        return Some(json!({
+            "hookSpecificOutput": { "hookEventName": hook.name, "decision": decision }
+        }));
+    }
+    if let Some(verdict) = reply.decision {
+        let decision = decision(hook, verdict);
+        return Some(json!({
+            "hookSpecificOutput": { "hookEventName": hook.name, "decision": decision }
+        }));
+    }
+    let mut json = Map::new();
+    if let Some(note) = reply.note {
+        json.insert("systemMessage".into(), note.into());
+    }
+    let mut output = Map::new();
+    if let Some(context) = reply.context {
+        output.insert("additionalContext".into(), context.into());
+    }
+    if let Some(path) = reply.watch.as_ref().and_then(|path| path.to_str()) {
+        output.insert("watchPaths".into(), json!([path]));
+    }
+    if !output.is_empty() {
+        output.insert("hookEventName".into(), hook.name.as_str().into());
+        json.insert("hookSpecificOutput".into(), output.into());
+    }
+    (!json.is_empty()).then_some(Value::Object(json))
+}

@@ -1,0 +1,299 @@
+//! `OpenCode` and Pi: the hub's extension within the agent reports the events of both in one form. `OpenCode` 1 and 2
+//! name some events differently. A dialog of a subagent is reported as one of its session, with the subagent's id.
+
+use hub_core::answer::AnswerKind;
+use hub_core::command::AgentEvent;
+use hub_protocol::Verdict;
+use serde_json::{Map, Value, json};
+
+use super::dialog_news::DialogNews;
+use super::{
+    HookReply, InvalidSessionId, ParsedHook, answer_kind, claude, edited, flag, hook, session,
+    stopped, text,
+};
+
+pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
+    let name = text(payload, "hook_event_name");
+    let empty = Map::new();
+    let properties = payload.get("properties").and_then(Value::as_object);
+    let properties = properties.unwrap_or(&empty);
+    // The extension says of a dialog that it can answer it. The agent shows the dialog meanwhile.
+    let takes = match name {
+        _ if !flag(payload, "answerable") => None,
+        "permission.asked" => Some(AnswerKind::Permission),
+        "question.asked" => Some(answer_kind(
+            properties.get("questions").unwrap_or(&Value::Null),
+        )),
+        _ => None,
+    };
+    Ok(ParsedHook {
+        accepts_context: matches!(name, "chat.message" | "tool.execute.after"),
+        happened: happened(name, payload, properties),
+        takes,
+        news: news(name, properties),
+        edited: edited(payload),
+        ..hook(payload, session(payload, "session_id")?, name)
+    })
+}
+
+fn happened(
+    name: &str,
+    payload: &Map<String, Value>,
+    properties: &Map<String, Value>,
+) -> AgentEvent {
+    match name {
+        // These events make notifications.
+        "session.idle" | "session.execution.succeeded" => {
+            stopped(text(payload, "last_assistant_message"))
+        }
+        "question.asked" | "form.created" => asked(properties),
+        "permission.asked" => AgentEvent::Permission {
+            text: permission(properties),
+            data: Some(request(properties)),
+        },
+        "session.error" | "session.execution.failed" => failed(properties),
+        "session.execution.interrupted" => AgentEvent::Interrupted,
+        "session.deleted" => AgentEvent::Ended,
+        // These change only the session's state.
+        "session.created" => AgentEvent::Started,
+        "chat.message" => claude::prompt(text(properties, "text")),
+        "tool.execute.after" | "permission.replied" | "question.replied" | "question.rejected"
+        | "form.replied" | "form.cancelled" => AgentEvent::Worked,
+        _ => AgentEvent::Seen,
+    }
+}
+
+/// An event's news of the dialog that was closed; `None` if it closes one without saying how.
+fn news(name: &str, properties: &Map<String, Value>) -> Option<DialogNews> {
+    match name {
+        "permission.replied" => match text(properties, "reply") {
+            "once" | "always" => Some(DialogNews::Decided { allowed: true }),
+            "reject" => Some(DialogNews::Decided { allowed: false }),
+            _ => None,
+        },
+        "question.replied" => {
+            let all = properties.get("answers")?.as_array()?;
+            let joined = |labels: &Value| {
+                let labels = labels.as_array().into_iter().flatten();
+                labels
+                    .filter_map(Value::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            };
+            Some(DialogNews::Answered(all.iter().map(joined).collect()))
+        }
+        "question.rejected" => Some(DialogNews::Answered(Vec::new())),
+        _ => Some(DialogNews::Nothing),
+    }
+}
+
+/// The questions of a dialog, in Claude Code's form: `questions` in `OpenCode` 1, the `fields` of a `form` in `OpenCode` 2,
+/// and a single `title` in Pi.
+fn asked(properties: &Map<String, Value>) -> AgentEvent {
+    let list = |it: &Value| it.as_array().cloned().unwrap_or_default();
+    let form = properties.get("form").unwrap_or(&Value::Null);
+    let fields = list(&form["fields"]);
+    let field = |it: &Value| {
+        let words = ["description", "title", "key"].into_iter();
+        let question = { words }.find_map(|name| it[name].as_str());
+        json!({
+            "question": question,
+            "header": it["title"],
+            "options": it["options"],
+            "multiSelect": it["type"] == "multiselect",
+        })
+    };
+    let question = |it: &Value| {
+        let mut question = it.clone();
+        if let Some(fields) = question.as_object_mut()
+            && let Some(several) = fields.remove("multiple")
+        {
+            fields.insert("multiSelect".into(), several);
+        }
+        question
+    };
+    let mut questions: Vec<Value> = match properties.get("questions") {
+        Some(given) => list(given).iter().map(question).collect(),
+        None => fields.iter().map(field).collect(),
+    };
+    if questions.is_empty() {
+        let titles = [properties.get("title"), form.get("title")].into_iter();
+        let title = titles.flatten().find_map(Value::as_str);
+        questions = vec![json!({ "question": title, "options": [] })];
+    }
+    let dialog = json!({ "tool_name": "question", "tool_input": { "questions": questions } });
+    claude::questions(dialog.as_object().unwrap_or(&Map::new()))
+}
+
+/// The permission, and the command or the resources that it is for: `permission`, `metadata.command` and `patterns` in
+/// `OpenCode` 1, `action` and `resources` in `OpenCode` 2.
+fn permission(properties: &Map<String, Value>) -> String {
+    let named = |fields: [&'static str; 2]| fields.into_iter().find_map(|it| properties.get(it));
+    let kind = named(["permission", "action"]).and_then(Value::as_str);
+    let command = properties
+        .get("metadata")
+        .and_then(|it| it["command"].as_str());
+    let listed = || {
+        let all = named(["patterns", "resources"])?.as_array()?;
+        let all: Vec<&str> = all.iter().filter_map(Value::as_str).collect();
+        Some(all.join(", "))
+    };
+    let object = command.map(str::to_owned).or_else(listed);
+    let words = kind.map(str::to_owned).into_iter().chain(object);
+    words.collect::<Vec<_>>().join(": ")
+}
+
+/// The request of a permission, in Claude Code's form. The ids in it say nothing to a person.
+fn request(properties: &Map<String, Value>) -> Value {
+    let mut input = properties.clone();
+    for id in ["id", "sessionID", "tool"] {
+        input.remove(id);
+    }
+    let mut kinds = ["permission", "action"].into_iter();
+    let kind = kinds.find_map(|name| input.remove(name));
+    let metadata = input.get("metadata").and_then(Value::as_object).cloned();
+    let is_new = |it: &Map<String, Value>| !it.keys().any(|name| input.contains_key(name));
+    if let Some(metadata) = metadata.filter(is_new) {
+        input.remove("metadata");
+        let repeated = metadata.get("command").map(|it| json!([it]));
+        input.retain(|name, it| name != "patterns" || Some(&*it) != repeated.as_ref());
+        input.extend(metadata);
+    }
+    json!({ "tool_name": kind, "tool_input": input })
+}
+
+/// A failed turn. `OpenCode` 1 reports an interrupted one as an error too.
+fn failed(properties: &Map<String, Value>) -> AgentEvent {
+    let error = properties.get("error").and_then(Value::as_object);
+    let name = error.map_or("", |error| text(error, "name"));
+    if name == "MessageAbortedError" {
+        return AgentEvent::Interrupted;
+    }
+    let kind = error.map_or("", |error| text(error, "type"));
+    let reason = [name, kind, "error"].into_iter().find(|it| !it.is_empty());
+    AgentEvent::Failed {
+        reason: reason.unwrap_or_default().into(),
+        permanent: true,
+        until: None,
+    }
+}
+
+/// The answer that the extension reads: a text for the model, or the person's answer to the dialog in `OpenCode`'s terms.
+pub(super) fn render(_: &ParsedHook, reply: HookReply) -> Option<Value> {
+    if !reply.answers.is_empty() {
+        return Some(json!({ "answers": reply.answers }));
+    }
+    Some(match reply.decision {
+        Some(Verdict::Deny(reason)) => json!({ "decision": "reject", "message": reason }),
+        Some(Verdict::AllowAlways) => json!({ "decision": "always" }),
+        Some(Verdict::Allow | Verdict::AcceptEdits) => json!({ "decision": "once" }),
+        None => json!({ "context": reply.context? }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(name: &str, properties: &Value) -> AgentEvent {
+        let payload =
+            json!({ "hook_event_name": name, "session_id": "s1", "properties": properties });
+        parse(payload.as_object().unwrap()).unwrap().happened
+    }
+
+    #[test]
+    fn a_permission_shows_what_it_is_for() {
+        for (properties, shown) in [
+            (
+                json!({ "permission": "bash", "metadata": { "command": "ls" }, "patterns": ["ls *"] }),
+                "bash: ls",
+            ),
+            (
+                json!({ "permission": "edit", "patterns": ["a", "b"] }),
+                "edit: a, b",
+            ),
+            (
+                json!({ "action": "shell", "resources": ["ls"] }),
+                "shell: ls",
+            ),
+            (json!({}), ""),
+        ] {
+            let asked = event("permission.asked", &properties);
+            let AgentEvent::Permission { text, .. } = asked else {
+                panic!("{asked:?}")
+            };
+            assert_eq!(text, shown);
+        }
+    }
+
+    #[test]
+    fn a_permission_comes_with_its_request_and_without_ids() {
+        let properties = json!({
+            "id": "per_1", "sessionID": "ses_1", "permission": "bash", "patterns": ["ls"], "always": ["ls *"],
+            "metadata": { "command": "ls" }, "tool": { "messageID": "msg_1", "callID": "call_1" },
+        });
+        let asked = event("permission.asked", &properties);
+        let AgentEvent::Permission { data, .. } = asked else {
+            panic!("{asked:?}")
+        };
+        let request =
+            json!({ "tool_name": "bash", "tool_input": { "always": ["ls *"], "command": "ls" } });
+        assert_eq!(data, Some(request));
+    }
+
+    #[test]
+    fn a_question_has_its_text_and_its_options_in_every_version() {
+        let option = json!({ "label": "sqlite", "description": "small", "value": "sqlite" });
+        let one = json!({ "question": "Which db?", "header": "Database", "options": [option], "multiple": false });
+        let form = json!({ "key": "q0", "title": "Database", "description": "Which db?", "type": "string", "options": [option] });
+        for (name, properties, options) in [
+            (
+                "question.asked",
+                json!({ "questions": [one] }),
+                vec!["sqlite".to_owned()],
+            ),
+            (
+                "form.created",
+                json!({ "form": { "title": "Questions", "fields": [form] } }),
+                vec!["sqlite".to_owned()],
+            ),
+            (
+                "question.asked",
+                json!({ "title": "Which db?" }),
+                Vec::new(),
+            ),
+        ] {
+            let AgentEvent::Asks {
+                text,
+                options: found,
+                data,
+            } = event(name, &properties)
+            else {
+                panic!("{name}")
+            };
+            assert_eq!((text.as_str(), found), ("Which db?", options), "{name}");
+            let question = &data["tool_input"]["questions"][0];
+            assert_eq!(question["question"], "Which db?", "{name}");
+        }
+    }
+
+    #[test]
+    fn an_interrupted_turn_is_told_apart_from_a_failed_one() {
+        let aborted = json!({ "error": { "name": "MessageAbortedError" } });
+        assert_eq!(event("session.error", &aborted), AgentEvent::Interrupted);
+        for (error, reason) in [
+            (json!({ "name": "APIError" }), "APIError"),
+            (
+                json!({ "type": "provider.transport" }),
+                "provider.transport",
+            ),
+            (json!(null), "error"),
+        ] {
+            let failed = event("session.execution.failed", &json!({ "error": error }));
+            let AgentEvent::Failed { reason: found, .. } = failed else {
+                panic!("{failed:?}")
+            };
+            assert_eq!(found, reason);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Asks the person to take note of what was lost. A log line alone would reach nobody.
+
+use hub_core::command::Command;
+use hub_core::fold::Loss;
+use hub_core::notification::Draft;
+use hub_protocol::{ProjectName, Seq};
+use serde_json::{Value, json};
+
+use super::ArchiveWorker;
+
+/// The most ranges of records that a question names; of more, it names the first and the last record.
+const MAX_RANGES: usize = 8;
+
+impl ArchiveWorker {
+    /// Submits questions about what was lost and not told yet. A full disk refuses them; then the next round submits them.
+    pub(super) fn tell_losses(&self) {
+        let (unread, unreadable) = {
+            let followed = self.view.followed();
+            let lost = self.journal().lost_ranges().into_iter();
+            let kept = self.journal().earliest();
+            let untold = lost.flat_map(|it| followed.state.untold_part((it.from.max(kept), it.to)));
+            (followed.state.untold_loss(), untold.collect::<Vec<_>>())
+        };
+        let unread = unread.map(|it| self.about_unread(it));
+        let unreadable = (!unreadable.is_empty()).then(|| self.about_unreadable(unreadable));
+        for draft in unread.into_iter().chain(unreadable) {
+            let drafts = vec![draft];
+            (self.submit)(Command::Notify { drafts, once: None });
+        }
+    }
+
+    fn about_unread(&self, loss: Loss) -> Draft {
+        let Loss {
+            count, from, to, ..
+        } = loss;
+        let msg = format!(
+            "Lost: {count} notifications that nobody had read, numbers {from} to {to}. Their records were unreadable, or \
+             the log was at its size limit: the output of hubd says which. A backup may hold them"
+        );
+        let data = json!({ "lost": { "count": count, "from": from, "to": to } });
+        self.question(Loss::KEY.into(), msg, data)
+    }
+
+    fn about_unreadable(&self, mut ranges: Vec<(Seq, Seq)>) -> Draft {
+        let count: u64 = ranges.iter().map(|(from, to)| to - from + 1).sum();
+        if ranges.len() > MAX_RANGES {
+            let (first, last) = (ranges[0].0, ranges[ranges.len() - 1].1);
+            ranges = vec![(first, last)];
+        }
+        let names = ranges.iter().map(|(from, to)| format!("{from} to {to}"));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let msg = format!(
+            "Lost: {count} records of the log cannot be read any more (in {names}), and neither can the notifications in \
+             them. Look at the disk (dmesg, smartctl); a backup may hold them"
+        );
+        let data = json!({ "unreadable": ranges });
+        self.question(Loss::key_of(&ranges), msg, data)
+    }
+
+    fn question(&self, key: String, msg: String, data: Value) -> Draft {
+        let now = (self.inputs.clock)();
+        Draft::notice(&ProjectName::default(), (key, msg), data, now)
+    }
+}

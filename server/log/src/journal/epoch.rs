@@ -1,0 +1,202 @@
+//! The epoch file: a record, kept outside of the store, of what the journal must contain. It reveals a store that was
+//! emptied, replaced by an older one, or damaged.
+//!
+//! The file has two slots of 4,096 bytes. Each holds one line: a JSON object, a space, the CRC-32C of the object in
+//! hexadecimal. Updates alternate between the slots and write in place. A torn write therefore leaves the other slot
+//! intact, and an update needs no free disk space.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use hub_core::{durable, sync};
+use hub_protocol::{Epoch, Seq};
+use serde::{Deserialize, Serialize};
+
+/// The newest format of the epoch file and of the journal: entries that are not in the store yet are in a write-ahead
+/// log beside it.
+pub const FORMAT: u32 = 2;
+/// The format without a write-ahead log: all entries are in the store.
+const WITHOUT_LOG: u32 = 1;
+const SLOT: usize = 4096;
+
+/// The content of the epoch file: what the journal must contain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anchor {
+    /// The format: [`FORMAT`] or an earlier one.
+    pub format: u32,
+    /// The number of updates of the file so far; the slot with the higher number is current.
+    pub writes: u64,
+    /// The journal's identity.
+    pub epoch: Epoch,
+    /// A durable record that the store must contain.
+    pub synced: Seq,
+    /// The chain after the record `synced`.
+    pub chain: u32,
+    /// The first record that the store must contain.
+    pub first: Seq,
+    /// The chain before the record `first`.
+    pub first_chain: u32,
+    /// The size in bytes of the entries from `first` to `synced`.
+    pub bytes: u64,
+    /// The write-ahead log must contain this record or a later one; 0 if it need not contain any.
+    #[serde(default)]
+    pub logged: Seq,
+    /// The size of the write-ahead log in bytes, which is chosen when it is made; `None` in a file of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_bytes: Option<u64>,
+}
+
+impl Anchor {
+    /// Returns the anchor of an empty journal whose first record will be `first`.
+    pub fn empty(epoch: Epoch, first: Seq, chain: u32) -> Self {
+        Self {
+            format: WITHOUT_LOG,
+            writes: 0,
+            epoch,
+            synced: first - 1,
+            chain,
+            first,
+            first_chain: chain,
+            bytes: 0,
+            logged: 0,
+            log_bytes: None,
+        }
+    }
+
+    /// Whether the journal must have a write-ahead log.
+    pub fn has_log(&self) -> bool {
+        self.format > WITHOUT_LOG
+    }
+
+    fn line(&self) -> Vec<u8> {
+        let json = serde_json::to_string(self).expect("an anchor is JSON");
+        let mut line = format!("{json} {:08x}\n", crc32c::crc32c(json.as_bytes())).into_bytes();
+        line.resize(SLOT, b' ');
+        line
+    }
+
+    fn parse(slot: &[u8]) -> Option<Self> {
+        let line = std::str::from_utf8(slot).ok()?.trim_end();
+        let (json, crc) = line.rsplit_once(' ')?;
+        let sound = u32::from_str_radix(crc, 16).ok()? == crc32c::crc32c(json.as_bytes());
+        sound.then(|| serde_json::from_str(json).ok())?
+    }
+}
+
+/// The open epoch file.
+#[derive(Debug)]
+pub struct EpochFile {
+    file: File,
+    last: Mutex<Anchor>,
+}
+
+impl EpochFile {
+    /// Reads the anchor from the file at `path`. Returns `None` if there is no file, and the error `InvalidData` if
+    /// no slot is valid. Syncs the file first, because the data of a killed process may be in the page cache only and
+    /// the caller relies on it.
+    pub fn read(path: &Path) -> io::Result<Option<Anchor>> {
+        let mut file = match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        file.sync_data()?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let newest = bytes
+            .chunks(SLOT)
+            .filter_map(Anchor::parse)
+            .max_by_key(|anchor| anchor.writes);
+        let broken = || {
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                "no slot of the epoch file is sound",
+            )
+        };
+        newest.map(Some).ok_or_else(broken)
+    }
+
+    /// Writes a new file durably, replacing any existing one.
+    pub fn create(path: &Path, anchor: Anchor) -> io::Result<Self> {
+        let line = anchor.line();
+        durable::replace(path, &[&line, &line])?;
+        Self::open(path, anchor)
+    }
+
+    /// Opens the existing file, which must contain `anchor`.
+    pub fn open(path: &Path, anchor: Anchor) -> io::Result<Self> {
+        let file = durable::open_in_place(path)?;
+        Ok(Self {
+            file,
+            last: Mutex::new(anchor),
+        })
+    }
+
+    /// Returns the current anchor.
+    pub fn last(&self) -> Anchor {
+        *sync::lock(&self.last)
+    }
+
+    /// Applies `change` to the anchor and writes it durably. Writes nothing if the anchor stays the same.
+    pub fn update(&self, change: impl FnOnce(&mut Anchor)) -> io::Result<()> {
+        let mut last = sync::lock(&self.last);
+        let mut next = *last;
+        change(&mut next);
+        if next == *last {
+            return Ok(());
+        }
+        next.writes = last.writes + 1;
+        let slot = next.writes % 2 * SLOT as u64;
+        self.file.write_all_at(&next.line(), slot)?;
+        self.file.sync_data()?;
+        *last = next;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn anchor(synced: Seq) -> Anchor {
+        Anchor {
+            synced,
+            ..Anchor::empty(Epoch(7), 1, 0)
+        }
+    }
+
+    #[test]
+    fn the_newest_anchor_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("epoch");
+        let file = EpochFile::create(&path, anchor(1)).unwrap();
+        for synced in 2..6 {
+            file.update(|anchor| anchor.synced = synced).unwrap();
+        }
+        assert_eq!(EpochFile::read(&path).unwrap(), Some(file.last()));
+    }
+
+    #[test]
+    fn a_torn_write_leaves_the_previous_anchor() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("epoch");
+        let file = EpochFile::create(&path, anchor(1)).unwrap();
+        file.update(|anchor| anchor.synced = 2).unwrap();
+        let torn = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        torn.write_all_at(b"{torn", SLOT as u64).unwrap();
+        assert_eq!(EpochFile::read(&path).unwrap().unwrap().synced, 1);
+    }
+
+    #[test]
+    fn a_file_without_a_valid_slot_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("epoch");
+        fs::write(&path, b"").unwrap();
+        let error = EpochFile::read(&path).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    }
+}

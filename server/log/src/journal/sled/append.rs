@@ -1,0 +1,150 @@
+//! Appends commits to the store, and repairs the store after a failed write.
+
+use std::io;
+use std::sync::atomic::Ordering;
+
+use hub_core::{durable, sync};
+use hub_protocol::Seq;
+
+use super::open::open_with_room;
+use super::store::{self, BlockStore, REMOVALS_PER_SYNC, SYNC_EVERY};
+use super::{
+    DurabilityChecks, Files, OpenError, SledShared, StoreWriter, data_file, is_publish, trim,
+};
+use crate::journal::block::{self, Tail};
+use crate::journal::{Entry, Health, JournalError};
+
+impl SledShared {
+    /// Refuses `entries` after a fault, and publishes when the free space is below the floor.
+    pub(super) fn admit(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        self.refuse_after_fault()?;
+        assert!(
+            entries
+                .iter()
+                .all(|entry| block::stored_len(entry) <= block::MAX_STORED),
+            "an entry has at most {} bytes",
+            block::MAX_STORED
+        );
+        let size = entries.iter().map(block::stored_len).sum::<usize>() as u64;
+        if is_publish(entries) && !self.space.has_room(size, self.kept()) {
+            return Err(JournalError::Full);
+        }
+        Ok(())
+    }
+
+    /// Writes one commit. After an error, the journal is as before or refuses all writes.
+    pub(super) fn commit(
+        &self,
+        writer: &mut StoreWriter,
+        entries: &[Entry],
+        head: Seq,
+    ) -> Result<(), JournalError> {
+        let blocks = writer.tail.pack(entries);
+        let written = self.with_store(|store| {
+            let mut unsynced = 0;
+            for block in &blocks {
+                let (key, value) = block.encode();
+                unsynced += value.len();
+                if unsynced > SYNC_EVERY && self.options.checks.paced {
+                    store.sync()?;
+                    unsynced = value.len();
+                }
+                store.insert(key, value)?;
+            }
+            store.sync()
+        });
+        if let Err(error) = written {
+            return Err(self.handle_failed_write(writer, error));
+        }
+        let size = entries.iter().map(block::stored_len).sum::<usize>() as u64;
+        writer.tail = writer.tail.after(&blocks, head);
+        self.bytes.fetch_add(size, Ordering::Relaxed);
+        self.head.store(head, Ordering::Release);
+        Ok(())
+    }
+
+    /// Handles a failed write. After a full disk, it restores the store to its state before the write; any other
+    /// error stops all writes. Returns the error to report.
+    pub(super) fn handle_failed_write(
+        &self,
+        writer: &StoreWriter,
+        error: JournalError,
+    ) -> JournalError {
+        if !matches!(error, JournalError::Full) {
+            self.fail(&error);
+            return error;
+        }
+        self.space.release();
+        self.restore(&writer.tail).err().unwrap_or(error)
+    }
+
+    /// Reopens sled, which refuses all calls after a full disk, and removes the uncommitted blocks. An error other
+    /// than a full disk stops all writes.
+    fn restore(&self, tail: &Tail) -> Result<(), JournalError> {
+        let mut slot = sync::write(&self.store);
+        let _ = BlockStore::close(slot.take());
+        let opened = store::caught(|| {
+            let store = reopen(&self.files, self.options.checks)?;
+            undo(&store, tail)?;
+            Ok(store)
+        });
+        if let Err(error) = &opened
+            && !matches!(error, JournalError::Full)
+        {
+            self.fail(error);
+        }
+        *slot = Some(opened?);
+        Ok(())
+    }
+
+    /// Checks that the journal can be written. Refuses after a fault, and reopens a store that could not be reopened
+    /// before.
+    pub(super) fn ready(&self, writer: &StoreWriter) -> Result<(), JournalError> {
+        self.refuse_after_fault()?;
+        if writer.closed {
+            return Ok(());
+        }
+        if sync::read(&self.store).is_none() {
+            return self.restore(&writer.tail);
+        }
+        Ok(())
+    }
+
+    /// Stops all writes until the next start, which copies the journal because the page cache may differ from the
+    /// disk.
+    pub(super) fn fail(&self, error: &JournalError) {
+        tracing::error!(%error, "the journal failed");
+        let text = format!("{error}\n");
+        if let Err(error) = durable::replace(&self.files.suspect(), &[text.as_bytes()]) {
+            tracing::error!(%error, "the failure could not be noted for the next start");
+        }
+        self.report(Health::Failed(error.to_string()));
+    }
+}
+
+/// Reopens sled after checking that its file is readable, because sled would overwrite unreadable data.
+fn reopen(files: &Files, checks: DurabilityChecks) -> Result<BlockStore, JournalError> {
+    let opened =
+        data_file::check(files).and_then(|()| open_with_room(&files.journal(), checks.fdatasync));
+    opened.map_err(|error| match error {
+        OpenError::Full => JournalError::Full,
+        OpenError::Io(error) => error.into(),
+        error => io::Error::other(error.to_string()).into(),
+    })
+}
+
+/// Removes the blocks beyond `tail`, and restores the last block if it was rewritten with more entries.
+fn undo(store: &BlockStore, tail: &Tail) -> Result<(), JournalError> {
+    let beyond = store
+        .keys(block::key(tail.head + 1, 0))
+        .collect::<Result<Vec<_>, _>>();
+    let beyond = beyond.map_err(|fault| store::corrupt(tail.head + 1, fault))?;
+    for keys in beyond.chunks(REMOVALS_PER_SYNC) {
+        trim::remove(store, keys)?;
+    }
+    if let Some(last) = &tail.last {
+        let (key, value) = last.encode();
+        store.insert(key, value)?;
+    }
+    store.sync()
+}

@@ -1,0 +1,124 @@
+//! Why a journal was not opened.
+
+use std::io;
+use std::path::PathBuf;
+
+use hub_protocol::Seq;
+
+use crate::journal::JournalError;
+use crate::journal::sled::store;
+
+/// Why a journal was not opened. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process uses the state directory.
+    #[error("the state directory is in use by another process: stop that hubd first")]
+    Locked,
+    /// The store is missing or empty, although records were stored.
+    #[error(
+        "the journal is empty, but record {synced} was stored: put the directory 'journal' back, or restore a backup \
+         and run `hubd adopt`; `hubd doctor` tells more"
+    )]
+    Empty {
+        /// The last record known to be stored.
+        synced: Seq,
+    },
+    /// The journal ends before a stored record: it is a restored backup, or its newest records were lost.
+    #[error(
+        "the journal ends at record {head}, but record {synced} was stored: if it is a restored backup run \
+         `hubd adopt`, else `hubd doctor` tells more"
+    )]
+    Behind {
+        /// The journal's last record.
+        head: Seq,
+        /// The last record known to be stored.
+        synced: Seq,
+    },
+    /// The stored data differs from the data that was written.
+    #[error(
+        "the journal is broken at record {at} ({reason}): `hubd doctor` tells what can be saved, `hubd adopt` saves it"
+    )]
+    Broken {
+        /// The first record that cannot be read.
+        at: Seq,
+        /// The defect, as text for the message.
+        reason: String,
+    },
+    /// There are records, but no valid epoch file.
+    #[error(
+        "the file 'epoch' is missing or broken: put it back, or run `hubd adopt` to go on with what the journal holds"
+    )]
+    NoEpoch,
+    /// The write-ahead log is missing; it may have contained the newest records.
+    #[error(
+        "the file 'wal' is missing, and what was stored last may have been only there: put it back, or run `hubd adopt` \
+         to go on with what the journal holds"
+    )]
+    NoLog,
+    /// The write-ahead log was emptied or replaced by an older one.
+    #[error(
+        "the file 'wal' does not hold record {logged}, which was written to it: what was stored last may have been only \
+         there; put the newer file back, or run `hubd adopt` to go on with what the journal holds"
+    )]
+    OldLog {
+        /// The last record known to be written to the log.
+        logged: Seq,
+    },
+    /// The directory contains no journal, but one that another journal replaced.
+    #[error(
+        "there is no journal, but one was put aside as 'journal.replaced': rename it to 'journal' and run `hubd adopt` to \
+         go on with what it holds, or move it elsewhere to begin anew"
+    )]
+    Replaced,
+    /// A newer build wrote the journal.
+    #[error(transparent)]
+    Unsupported(JournalError),
+    /// The disk is full, even without the reserve.
+    #[error("the disk is full: make room and start again")]
+    Full,
+    /// A read of the store failed.
+    #[error(
+        "cannot read {} at byte {at} ({error}), and nothing was changed: look at the disk (dmesg, smartctl) and start \
+         again; if it stays so, restore a backup, or run `hubd adopt` to go on with what can be read",
+        path.display()
+    )]
+    Unreadable {
+        /// The file that could not be read.
+        path: PathBuf,
+        /// The offset of the failed read, within 1 MiB.
+        at: u64,
+        /// The error of the system call.
+        error: io::Error,
+    },
+    /// A system call failed.
+    #[error("the journal could not be opened: {0}")]
+    Io(io::Error),
+}
+
+impl OpenError {
+    /// Whether the storage failed, rather than the stored data being damaged.
+    pub fn is_storage(&self) -> bool {
+        matches!(self, Self::Unreadable { .. } | Self::Io(_) | Self::Full)
+    }
+}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> Self {
+        store::io_error(error).into()
+    }
+}
+
+impl From<JournalError> for OpenError {
+    fn from(error: JournalError) -> Self {
+        match error {
+            JournalError::Full => Self::Full,
+            JournalError::Io(error) => Self::Io(error),
+            JournalError::Corrupt { at, reason } => Self::Broken { at, reason },
+            error @ JournalError::Unsupported { .. } => Self::Unsupported(error),
+            // A local journal fails with none of these.
+            error @ (JournalError::UnknownKind { .. }
+            | JournalError::Deposed
+            | JournalError::Unsettled) => Self::Io(io::Error::other(error)),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! A new journal that replaces the existing one completely or not at all: for `hubd adopt`, `hubd import`, and the copy
+//! after a failed write.
+//!
+//! It is built in `journal.making`, a state directory of its own, under the lock of the state directory. It contains the
+//! commits of the write-ahead log, and the record from which numbers continue. The rename to `journal.made` makes it
+//! valid. Then its files move to their places one by one, the epoch file last, and the replaced files are renamed to
+//! free names (`journal.replaced`, `journal.replaced.2`, …). The next process that locks the state directory finishes an
+//! interrupted move. It removes a `journal.making` that was not renamed.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use hub_core::durable;
+use rustix::fs::{FlockOperation, flock};
+
+use super::{Files, OpenError, PreOpenBackup};
+
+/// The locked state directory. [`DirLock::take`] has finished any interrupted replacement.
+#[derive(Debug)]
+pub struct DirLock {
+    files: Files,
+    file: File,
+}
+
+impl DirLock {
+    /// Locks `dir`, and creates it if it is missing. Fails with [`OpenError::Locked`] if another process holds the
+    /// lock.
+    pub fn take(dir: &Path) -> Result<Self, OpenError> {
+        let files = Files::new(dir);
+        durable::private_dir(dir)?;
+        let file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(files.lock())?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(OpenError::Locked),
+            Err(error) => return Err(OpenError::Io(error.into())),
+        }
+        finish(&files)?;
+        Ok(Self { files, file })
+    }
+
+    /// Returns the paths of the files in the directory.
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// Returns the locked file; closing it releases the lock.
+    pub(crate) fn into_file(self) -> File {
+        self.file
+    }
+}
+
+/// A journal under construction. Dropping it before [`StagedJournal::install`] deletes it.
+#[derive(Debug)]
+pub struct StagedJournal<'a> {
+    lock: &'a DirLock,
+    files: Files,
+}
+
+impl<'a> StagedJournal<'a> {
+    /// Starts with an empty directory, in the state directory that `lock` holds.
+    pub fn begin(lock: &'a DirLock) -> io::Result<Self> {
+        let files = Files::new(&lock.files.staging());
+        remove_all(&files.root)?;
+        durable::private_dir(&files.root)?;
+        Ok(Self { lock, files })
+    }
+
+    /// Returns the paths of the new journal.
+    pub fn files(&self) -> &Files {
+        &self.files
+    }
+
+    /// Returns the paths of the journal to replace.
+    pub fn replaces(&self) -> &Files {
+        &self.lock.files
+    }
+
+    /// Replaces the existing journal with this one, which must be closed and durable. Returns the paths of the
+    /// replaced files.
+    pub fn install(self) -> io::Result<Vec<PathBuf>> {
+        let files = &self.lock.files;
+        durable::sync_dir(&self.files.root)?;
+        fs::rename(&self.files.root, files.staged())?;
+        durable::sync_dir(&files.root)?;
+        move_into_place(files)
+    }
+}
+
+impl Drop for StagedJournal<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = remove_all(&self.files.root) {
+            tracing::warn!(%error, "{} could not be removed", self.files.root.display());
+        }
+    }
+}
+
+fn finish(files: &Files) -> io::Result<()> {
+    // The process that built this journal has ended, because this one holds the lock.
+    remove_all(&files.staging())?;
+    PreOpenBackup::finish(files)?;
+    if is_there(&files.staged())? {
+        tracing::warn!("what was made by a run that was cut short is put in place");
+        move_into_place(files)?;
+    }
+    // Earlier builds made the copy complete here, and replaced the journal with two renames.
+    let copied = files.root.join("journal.fresh");
+    if !is_there(&files.journal())? && is_there(&copied)? {
+        fs::rename(copied, files.journal())?;
+        durable::sync_dir(&files.root)?;
+    }
+    Ok(())
+}
+
+/// Moves the files of `journal.made` to their places. Returns the paths of the replaced files.
+fn move_into_place(files: &Files) -> io::Result<Vec<PathBuf>> {
+    let mut replaced = Vec::new();
+    while let Some(step) = next_step(files)? {
+        match step {
+            InstallStep::Replace(path) => replaced.push(rename_aside(&path)?),
+            InstallStep::Move(new, place) => fs::rename(new, place)?,
+        }
+        durable::sync_dir(&files.root)?;
+    }
+    // This process wrote and synced the new journal without an error, so the page cache can be trusted.
+    remove_file(&files.suspect())?;
+    remove_all(&files.staged())?;
+    durable::sync_dir(&files.root)?;
+    Ok(replaced)
+}
+
+/// One rename on the way to the new journal.
+enum InstallStep {
+    /// Renames a replaced file to a free name.
+    Replace(PathBuf),
+    /// Moves a new file to its place.
+    Move(PathBuf, PathBuf),
+}
+
+/// Returns the next outstanding rename; `None` if all are done.
+fn next_step(files: &Files) -> io::Result<Option<InstallStep>> {
+    let new = Files::new(&files.staged());
+    // The new journal has a new epoch file, so an existing log belongs to the old journal.
+    if is_there(&new.epoch())? && is_there(&files.wal())? {
+        return Ok(Some(InstallStep::Replace(files.wal())));
+    }
+    let pairs = [
+        (new.journal(), files.journal()),
+        (new.snapshots(), files.snapshots()),
+        (new.epoch(), files.epoch()),
+    ];
+    for (new, place) in pairs {
+        if is_there(&new)? {
+            let is_taken = is_there(&place)?;
+            return Ok(Some(if is_taken {
+                InstallStep::Replace(place)
+            } else {
+                InstallStep::Move(new, place)
+            }));
+        }
+    }
+    Ok(None)
+}
+
+/// Renames `path` to an unused name, so that earlier replaced files stay. Returns the new path.
+pub(crate) fn rename_aside(path: &Path) -> io::Result<PathBuf> {
+    let mut unused = path.with_extension("replaced");
+    let mut number = 2;
+    while is_there(&unused)? {
+        unused = path.with_extension(format!("replaced.{number}"));
+        number += 1;
+    }
+    fs::rename(path, &unused)?;
+    Ok(unused)
+}
+
+/// Whether `path` exists, even as a broken symbolic link.
+pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
+    match fs::symlink_metadata(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes the directory `dir` with its content, if it exists.
+pub(crate) fn remove_all(dir: &Path) -> io::Result<()> {
+    if is_there(dir)? {
+        fs::remove_dir_all(dir)?;
+    }
+    Ok(())
+}
+
+/// Removes the file `path`, if it exists.
+pub(crate) fn remove_file(path: &Path) -> io::Result<()> {
+    if is_there(path)? {
+        fs::remove_file(path)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,265 @@
+//! Snapshots of the fold: files beside the journal, so that a start reads only the newest records.
+//!
+//! `snapshots/SEQ.snapshot`, all integers little endian:
+//!
+//! | offset | bytes | field | meaning |
+//! |---|---|---|---|
+//! | 0 | 8 | magic | `HUBSNAP\n` |
+//! | 8 | 4 | version | 1 |
+//! | 12 | 8 | epoch | the journal it belongs to |
+//! | 20 | 8 | seq | the last record it contains |
+//! | 28 | 8 | length | bytes of the payload |
+//! | 36 | 4 | crc | CRC-32C over bytes 0..36 and the payload |
+//! | 40 | | payload | JSON |
+//!
+//! The newest two snapshots are kept, so that a damaged one loses no data: retention keeps every record after the
+//! older one. Snapshots hold only durable records. While the disk is full, the hub saves none.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use bytes::BufMut;
+use hub_core::durable;
+use hub_protocol::{Epoch, Seq};
+
+/// The format version that this build writes, and the newest that it reads.
+pub const VERSION: u32 = 1;
+const MAGIC: &[u8; 8] = b"HUBSNAP\n";
+const HEADER: usize = 40;
+const KEPT: usize = 2;
+const EXTENSION: &str = "snapshot";
+
+/// Why a snapshot cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotError {
+    /// The file differs from the data that was written.
+    #[error("the snapshot {0} is broken")]
+    Broken(PathBuf),
+    /// A newer build wrote the snapshot.
+    #[error(
+        "the snapshot {path} has format {found}; this version of hubd reads up to {VERSION}: install a newer one"
+    )]
+    Unsupported {
+        /// The snapshot's file.
+        path: PathBuf,
+        /// The file's format version.
+        found: u32,
+    },
+    /// A system call failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// A snapshot read from its file.
+#[derive(Debug)]
+pub struct FoldSnapshot {
+    /// The identity of the journal that it belongs to.
+    pub epoch: Epoch,
+    /// The last record that its fold includes.
+    pub seq: Seq,
+    /// The fold, as JSON.
+    pub payload: Vec<u8>,
+}
+
+/// The snapshots of one journal.
+#[derive(Debug, Clone)]
+pub struct Snapshots {
+    dir: PathBuf,
+    epoch: Epoch,
+}
+
+impl Snapshots {
+    /// Returns the snapshots in `dir` of the journal `epoch`; reads nothing.
+    pub fn new(dir: &Path, epoch: Epoch) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            epoch,
+        }
+    }
+
+    /// Durably saves `payload` as the fold after record `seq`, and deletes all but the newest two.
+    pub fn save(&self, seq: Seq, payload: &[u8]) -> io::Result<()> {
+        durable::private_dir(&self.dir)?;
+        let file = self.dir.join(format!("{seq:020}.{EXTENSION}"));
+        durable::replace(&file, &[&header(self.epoch, seq, payload), payload])?;
+        for (_, old) in list(&self.dir)?.into_iter().skip(KEPT) {
+            fs::remove_file(old)?;
+        }
+        durable::sync_dir(&self.dir)
+    }
+
+    /// Returns the usable snapshots, newest first. Logs and skips broken and foreign ones; a newer format is an
+    /// error.
+    pub fn usable(&self) -> Result<Vec<FoldSnapshot>, SnapshotError> {
+        let mut found = Vec::new();
+        for (_, path) in list(&self.dir)? {
+            match read(&path) {
+                Ok(snapshot) if snapshot.epoch == self.epoch => found.push(snapshot),
+                Ok(_) => {
+                    let path = path.display();
+                    tracing::warn!(%path, "a snapshot of another journal is passed over");
+                }
+                Err(error @ SnapshotError::Unsupported { .. }) => return Err(error),
+                Err(error) => tracing::warn!(%error, "a snapshot is passed over"),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the last record of the newest valid snapshot above `head`, which proves that records above `head` are
+    /// lost.
+    pub fn above(&self, head: Seq) -> io::Result<Option<Seq>> {
+        let named = list(&self.dir)?.into_iter().filter(|(seq, _)| *seq > head);
+        let mut sound = named.filter_map(|(_, path)| read(&path).ok());
+        let more = sound.find(|found| found.epoch == self.epoch && found.seq > head);
+        Ok(more.map(|found| found.seq))
+    }
+
+    /// Returns the last record of the older of the two kept snapshots; `None` if there are fewer than two.
+    pub fn oldest_seq(&self) -> io::Result<Option<Seq>> {
+        Ok(list(&self.dir)?.get(KEPT - 1).map(|(seq, _)| *seq))
+    }
+}
+
+/// Whether `dir` contains any snapshot file; an unreadable directory counts as empty.
+pub fn exist_in(dir: &Path) -> bool {
+    list(dir).is_ok_and(|found| !found.is_empty())
+}
+
+/// Returns the last record of the newest valid snapshot in `dir`, or 0 if there is none.
+pub fn newest_seq(dir: &Path) -> Seq {
+    let found = list(dir).unwrap_or_default();
+    found
+        .iter()
+        .find_map(|(_, path)| read(path).ok())
+        .map_or(0, |snapshot| snapshot.seq)
+}
+
+/// Returns the snapshot files in `dir` with the numbers in their names, newest first.
+pub fn list(dir: &Path) -> io::Result<Vec<(Seq, PathBuf)>> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let named = path
+            .extension()
+            .is_some_and(|extension| extension == EXTENSION);
+        let seq = path
+            .file_stem()
+            .and_then(|stem| stem.to_str()?.parse().ok());
+        if let (true, Some(seq)) = (named, seq) {
+            found.push((seq, path));
+        }
+    }
+    found.sort_unstable_by(|a: &(Seq, PathBuf), b| b.cmp(a));
+    Ok(found)
+}
+
+/// Reads and verifies the snapshot at `path`.
+pub fn read(path: &Path) -> Result<FoldSnapshot, SnapshotError> {
+    let bytes = fs::read(path)?;
+    decode(path, &bytes)
+}
+
+fn header(epoch: Epoch, seq: Seq, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER);
+    bytes.put_slice(MAGIC);
+    bytes.put_u32_le(VERSION);
+    bytes.put_u64_le(epoch.0);
+    bytes.put_u64_le(seq);
+    bytes.put_u64_le(payload.len() as u64);
+    bytes.put_u32_le(crc32c::crc32c_append(crc32c::crc32c(&bytes), payload));
+    bytes
+}
+
+fn decode(path: &Path, bytes: &[u8]) -> Result<FoldSnapshot, SnapshotError> {
+    use bytes::Buf;
+    let broken = || SnapshotError::Broken(path.to_owned());
+    let (mut header, payload) = bytes.split_at_checked(HEADER).ok_or_else(broken)?;
+    if !header.starts_with(MAGIC) {
+        return Err(broken());
+    }
+    let sum = crc32c::crc32c_append(crc32c::crc32c(&header[..36]), payload);
+    header.advance(MAGIC.len());
+    let version = header.get_u32_le();
+    if version > VERSION {
+        return Err(SnapshotError::Unsupported {
+            path: path.to_owned(),
+            found: version,
+        });
+    }
+    let (epoch, seq, length, crc) = (
+        header.get_u64_le(),
+        header.get_u64_le(),
+        header.get_u64_le(),
+        header.get_u32_le(),
+    );
+    if length != payload.len() as u64 || crc != sum {
+        return Err(broken());
+    }
+    Ok(FoldSnapshot {
+        epoch: Epoch(epoch),
+        seq,
+        payload: payload.to_vec(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EPOCH: Epoch = Epoch(7);
+
+    fn three_in(dir: &Path) -> Snapshots {
+        let snapshots = Snapshots::new(dir, EPOCH);
+        for seq in [10, 20, 30] {
+            let state = format!("state {seq}");
+            snapshots.save(seq, state.as_bytes()).unwrap();
+        }
+        snapshots
+    }
+
+    #[test]
+    fn the_newest_two_snapshots_are_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let usable = three_in(dir.path()).usable().unwrap();
+        assert!(usable.iter().map(|it| it.seq).eq([30, 20]));
+    }
+
+    #[test]
+    fn a_broken_or_truncated_snapshot_is_skipped() {
+        for truncated in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let snapshots = three_in(dir.path());
+            let (_, newest) = list(dir.path()).unwrap().remove(0);
+            let mut bytes = fs::read(&newest).unwrap();
+            *bytes.last_mut().unwrap() ^= 1;
+            fs::write(newest, &bytes[..if truncated { 45 } else { bytes.len() }]).unwrap();
+            assert_eq!(snapshots.usable().unwrap()[0].payload, b"state 20");
+        }
+    }
+
+    #[test]
+    fn a_snapshot_of_another_journal_is_skipped() {
+        let dir = tempfile::tempdir().unwrap();
+        three_in(dir.path());
+        let other = Snapshots::new(dir.path(), Epoch(8));
+        assert!(other.usable().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_newer_format_is_refused_with_its_version() {
+        let dir = tempfile::tempdir().unwrap();
+        let snapshots = three_in(dir.path());
+        let (_, newest) = list(dir.path()).unwrap().remove(0);
+        let mut bytes = fs::read(&newest).unwrap();
+        bytes[8] = 9;
+        fs::write(newest, bytes).unwrap();
+        let error = snapshots.usable().unwrap_err().to_string();
+        assert!(error.contains("format 9"), "{error}");
+    }
+}
