@@ -40,7 +40,7 @@ test('each step is ticked off as it happens, and the last one ends the list for 
   await page.getByRole('button', { name: 'Send now, test' }).click();
   await until(async () => (await hub.get('/questions?state=all')).questions[0].answer === 'This one', { what: 'the answer is stored' });
   await page.locator('hub-stage').getByText('Nobody needs you.').waitFor();
-  assert.ok(await page.locator('hub-empty').isHidden());
+  await until(() => page.locator('hub-empty').isHidden(), { what: 'the list has ended' });
   await openAnew(hub, page);
   await page.locator('hub-stage').getByText('Nobody needs you.').waitFor();
   assert.ok(await page.locator('hub-empty').isHidden());

@@ -83,14 +83,15 @@ export class HubSession extends StoreElement {
       for (const part of [this.#about, this.#since]) part.replaceChildren();
       return setState(this.#badge, { state: 'gone', text: '' });
     }
-    if (!this.#session) this.#compose.replaceChildren(h('hub-compose', { store: this.store, session }), h('hub-go', { store: this.store, session }));
+    const isNew = !this.#session;
+    if (isNew) this.#compose.replaceChildren(h('hub-compose', { store: this.store, session }), h('hub-go', { store: this.store, session }));
     this.#session = session;
     if (this.dataset.id !== session.id) this.dataset.id = session.id;
     this.#showPhase(session);
     this.#showProgress(session.last === undefined ? null : this.store.notification(session.last));
     this.#showFacts(session);
     this.#update(session);
-    const need = this.#showNeed(session)?.need;
+    const need = this.#showNeed(session, isNew)?.need;
     this.#conversation.show(session, this.#reported(session), need && asks(need) ? need.notification : undefined);
   }
 
@@ -121,14 +122,19 @@ export class HubSession extends StoreElement {
     return JSON.stringify([id, project, last, state, since, pending, phase.name, phase.since, own.map((need) => [need.id, need.settled])]);
   }
 
-  /** Shows what the session needs, on a stage like that of the queue. @param {Session} session */
-  #showNeed({ id, project }) {
+  /**
+   * Shows the session's need, on a stage like that of the queue.
+   *
+   * @param {Session} session
+   * @param {boolean} isNew whether another session, or none, was shown before
+   */
+  #showNeed({ id, project }, isNew) {
     const { open, later, sent } = queueNow(this.store);
     const isHeld = (/** @type {AttentionItem} */ { key }) => outboxOf(this.store).held(key) !== undefined;
     const own = [...open, ...later, ...sent.filter(isHeld)].filter((item) => item.need.session === id && item.need.project === project);
     const [item] = own;
     if (item) {
-      this.#stage ??= this.#addStage();
+      this.#stage ??= this.#addStage(isNew);
       this.#stage.show({ item, title: '', at: 1, count: own.length }, { strong: '', more: '' });
       this.#stage.keep(own);
     } else {
@@ -141,13 +147,14 @@ export class HubSession extends StoreElement {
     return item;
   }
 
-  #addStage() {
+  /** @param {boolean} isNew */
+  #addStage(isNew) {
     const stage = /** @type {HubStage} */ (h('hub-stage', { store: this.store }));
     stage.addEventListener('settling', () => this.#leave());
     stage.addEventListener('drawn', () => this.#keys.release());
     this.#compose.before(stage);
-    // The field for a message was at its place.
-    stage.guard();
+    // Else the field for a message was at its place.
+    if (!isNew) stage.guard();
     return stage;
   }
 
