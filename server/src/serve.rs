@@ -6,9 +6,6 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use anyhow::Context as _;
-use hub_bridges::forward::Forwards;
-use hub_bridges::spool::Spool;
-use hub_bridges::status_files::StatusFiles;
 use hub_config::state_dir::StateDir;
 use hub_config::{Backend, Config};
 use hub_core::secret::Token;
@@ -25,6 +22,9 @@ use hub_log::archive::{Archive, RecoverError};
 use hub_log::journal::JournalError;
 use hub_log::journal::sled::OpenError;
 use hub_protocol::Seq;
+use hub_rules::forward::Forwards;
+use hub_watch::spool::Spool;
+use hub_watch::status_files::StatusFiles;
 use tokio_util::sync::CancellationToken;
 
 mod log_output;
@@ -104,14 +104,14 @@ async fn run(
         .transpose()?;
     // The spool is stored before the sockets open. Without this, newer notifications would get smaller numbers.
     let spool = Spool::open(&dir.spool())?;
-    let submit = async |item| hub_bridges::submit(&hub, item).await;
+    let submit = async |item| hub_watch::submit(&hub, item).await;
     spool.drain(&submit).await?;
     dir.make_status()?;
     // The handle receives the worktrees of sessions that begin later.
     let (status_files, mut status_bridge) = StatusFiles::open(dir.path(), &hub, &shutdown);
     // Scan status files before listening; otherwise a line written right at start-up would count as old.
     status_bridge.scan().await;
-    hub_bridges::rules::begin(&hub).await;
+    hub_rules::rules::begin(&hub).await;
     let sockets = Sockets::bind(config.listen, dir, inherited)?;
     // From here on notifications are delivered, so the record of a clean stop is removed.
     if let Some(deliveries) = deliveries {
@@ -120,7 +120,7 @@ async fn run(
     let devices = Devices::open(dir.path()).context("cannot read devices.json")?;
     let login = LoginState::new(token.clone(), sockets.port(), devices.clone());
     let info = describe(&hub, cluster.as_ref(), &forwards);
-    let routes = routes::router(hub.clone(), login, dir.path(), info);
+    let routes = routes::router(hub.clone(), login, dir.path(), info).merge(hub_mcp::router(&hub));
     let routes = match &cluster {
         Some(cluster) => cluster.with_routes(routes),
         None => routes::outside_a_cluster(routes),
@@ -152,11 +152,11 @@ async fn run(
         clustered,
         spool.watch(&submit, &shutdown),
         status_bridge.run(),
-        hub_bridges::local_sessions::watch(&hub, &status_files, &shutdown),
-        hub_bridges::claude_sessions::watch(&hub, &status_files, &shutdown),
-        hub_bridges::lost_answers::watch(&hub, &shutdown),
-        hub_bridges::push::run(&hub, dir.path(), &shutdown),
-        hub_bridges::rules::run(&hub, &shutdown),
+        hub_watch::local_sessions::watch(&hub, &status_files, &shutdown),
+        hub_watch::claude_sessions::watch(&hub, &status_files, &shutdown),
+        hub_watch::lost_answers::watch(&hub, &shutdown),
+        hub_push::run(&hub, dir.path(), &shutdown),
+        hub_rules::rules::run(&hub, &shutdown),
         forwards.run(&hub, &shutdown),
     );
     served?;

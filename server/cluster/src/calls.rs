@@ -245,7 +245,7 @@ async fn answer(
         (false, CallerKind::Unknown, None)
     };
     call.extensions_mut()
-        .insert(Peer::Cluster { dashboard, kind });
+        .insert(Peer::Relayed { dashboard, kind });
     call.extensions_mut().insert(Origin(lineage));
     let path = call.uri().path().to_owned();
     let Ok(response) = routes.oneshot(call).await;

@@ -125,7 +125,7 @@ impl Guard {
                 self.check_token(headers)
             }
             // No socket of this hub has such a peer.
-            Some(Peer::Cluster { .. }) | None => Err(Code::WrongHost.into()),
+            Some(Peer::Relayed { .. }) | None => Err(Code::WrongHost.into()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! HTTP: the sockets, access control, and the routes.
 
-pub(crate) mod budget;
+pub mod budget;
 pub mod error;
 pub mod guard;
 pub mod listener;

@@ -24,7 +24,7 @@ pub enum Peer {
         remote: SocketAddr,
     },
     /// A client of another hub of the cluster, which has admitted the request.
-    Cluster {
+    Relayed {
         /// Whether a dashboard session made it.
         dashboard: bool,
         /// The kind of caller.

@@ -3,8 +3,8 @@
 pub mod caller;
 #[cfg(target_os = "linux")]
 mod desktop_unit;
-pub(crate) mod directory;
-pub(crate) mod evidence;
+pub mod directory;
+pub mod evidence;
 pub mod local;
 pub mod params;
 pub mod payload;

@@ -17,7 +17,7 @@ use crate::error::{ApiError, Code};
 use crate::login::LoginState;
 
 mod about;
-mod answers;
+pub mod answers;
 mod assets;
 mod conversation;
 mod dashboard;
@@ -31,22 +31,21 @@ mod inboxes;
 mod listeners;
 mod login;
 mod markdown;
-mod mcp;
 mod needs;
-mod notify;
+pub mod notify;
 mod preferences;
 mod probes;
-mod questions;
+pub mod questions;
 mod refused;
 mod rules;
 mod seen;
-mod sessions;
+pub mod sessions;
 mod stats;
-mod stored;
+pub mod stored;
 mod thread;
 mod timeline;
 mod trace;
-mod wait;
+pub mod wait;
 mod wake_note;
 mod why;
 
@@ -61,11 +60,9 @@ pub fn router(hub: Hub, login: LoginState, state_dir: &Path, describe: Describe)
         port: login.port,
         describe: Arc::from(describe),
     };
-    let mcp = mcp::McpState::new(&hub);
     let hub_of_login = hub.clone();
     routes_of_the_hub()
         .with_state(hub)
-        .route("/mcp", post(mcp::mcp).with_state(mcp))
         .route(
             "/dashboard",
             get(dashboard::dashboard)

@@ -3,11 +3,15 @@
 use axum::http::StatusCode;
 
 /// One row of the table.
-pub(crate) struct CatalogueEntry {
-    pub(crate) status: u16,
-    pub(crate) code: &'static str,
-    pub(crate) title: &'static str,
-    pub(crate) hint: &'static str,
+pub struct CatalogueEntry {
+    /// The status of the response.
+    pub status: u16,
+    /// The name on the wire.
+    pub code: &'static str,
+    /// The error as a sentence.
+    pub title: &'static str,
+    /// The next step for the client.
+    pub hint: &'static str,
 }
 
 /// Makes [`Code`] from the table: for each error its status, its code on the wire, its title and its hint.
@@ -23,7 +27,8 @@ macro_rules! codes {
             /// Every code, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            pub(crate) const fn entry(self) -> CatalogueEntry {
+            /// Its row of the table.
+            pub const fn entry(self) -> CatalogueEntry {
                 let (status, code, title, hint) = match self {
                     $(Self::$name => ($status, $code, $title, $hint),)*
                 };

@@ -41,7 +41,7 @@ impl Caller {
         };
         match extensions.get::<Peer>() {
             Some(Peer::Unix { pid }) => caller.pid = *pid,
-            Some(Peer::Cluster { dashboard, kind }) => {
+            Some(Peer::Relayed { dashboard, kind }) => {
                 (caller.dashboard, caller.known) = (*dashboard, Some(*kind));
             }
             Some(Peer::Tcp { .. }) | None => {}

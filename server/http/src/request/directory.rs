@@ -33,7 +33,7 @@ pub(crate) struct DirectoryParams {
 }
 
 /// The directory `cwd`, as a client names it that has no git: without one here either, the project is `default`.
-pub(crate) async fn project(hub: &Hub, cwd: String) -> Result<ProjectName, ApiError> {
+pub async fn project(hub: &Hub, cwd: String) -> Result<ProjectName, ApiError> {
     let params = DirectoryParams {
         cwd: Some(cwd),
         id: None,

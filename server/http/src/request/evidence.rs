@@ -18,7 +18,7 @@ const MAX_PROGRAMS: usize = 16;
 
 /// The end of a request that can be observed, before it is.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Witness {
+pub struct Witness {
     device: Option<(String, String)>,
     pid: Option<u32>,
 }

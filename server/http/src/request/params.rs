@@ -18,7 +18,7 @@ use crate::error::{ApiError, Code};
 pub const WAIT_TIMEOUT: u64 = 570;
 
 /// A query string. An unknown parameter is an error, so that a typing mistake is reported.
-pub(crate) struct Params<T>(pub(crate) T);
+pub struct Params<T>(pub T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
     type Rejection = ApiError;
@@ -46,7 +46,7 @@ fn bad_query(text: &str) -> ApiError {
 }
 
 /// A percent-decoded path segment.
-pub(crate) struct PathParam<T>(pub(crate) T);
+pub struct PathParam<T>(pub T);
 
 impl<T, S> FromRequestParts<S> for PathParam<T>
 where

@@ -20,7 +20,7 @@ pub(crate) const MAX_BODY_BYTES: usize = 1024 * 1024;
 /// A complete body of at most [`MAX_BODY_BYTES`], not compressed and not in a charset other than UTF-8. The handler
 /// validates its bytes.
 #[derive(Debug, Clone)]
-pub struct Payload(pub(crate) Bytes);
+pub struct Payload(pub Bytes);
 
 impl<S: Sync> FromRequest<S> for Payload {
     type Rejection = ApiError;

@@ -72,7 +72,7 @@ async fn reply(hub: &Hub, id: &str, caller: Caller, body: AnswerPost) -> Result<
 }
 
 /// Gives an answer, or records the attempt of a caller who may not.
-pub(super) async fn give(
+pub async fn give(
     hub: &Hub,
     id: Seq,
     (caller, witness): (Caller, &Witness),

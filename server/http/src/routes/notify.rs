@@ -80,7 +80,7 @@ pub(super) async fn notify(
 ///
 /// What only few posts wait for is boxed, here and below. Else each post would move, and keep while it waits, as much memory
 /// as the largest of these futures needs.
-pub(super) async fn publish(
+pub async fn publish(
     hub: &Hub,
     (caller, witness): (Caller, Witness),
     posts: Vec<Post>,

@@ -35,9 +35,10 @@ const MAX_LIMIT: usize = 2_000;
 /// Longest wait for a question in one request, in seconds.
 const MAX_TIMEOUT: u64 = 3600;
 
+/// The query of `GET /questions`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct QuestionListParams {
+pub struct QuestionListParams {
     project: Option<ProjectName>,
     #[serde(default)]
     state: QuestionStates,
@@ -47,7 +48,7 @@ pub(super) struct QuestionListParams {
 
 impl QuestionListParams {
     /// The first page of the open questions of a project.
-    pub(super) fn open_of(project: ProjectName) -> Self {
+    pub fn open_of(project: ProjectName) -> Self {
         Self {
             project: Some(project),
             ..Self::default()
@@ -118,7 +119,7 @@ fn place(fold: &Fold, asked: &FoldQuestion) -> Option<Place> {
 
 /// `GET /questions`: a page of the questions of a project, or of all. Oldest first, and the page with the newest ones first, so
 /// that a client that reads only one sees those.
-pub(super) async fn list(
+pub async fn list(
     State(hub): State<Hub>,
     Params(params): Params<QuestionListParams>,
 ) -> Result<Json<Questions>, ApiError> {
@@ -179,7 +180,7 @@ pub(super) async fn get(
 }
 
 /// A question as soon as it is settled, or its current state after `patience`.
-pub(super) async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Question, ApiError> {
+pub async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Question, ApiError> {
     let _permit = hub.stream_permit()?;
     let deadline = Instant::now() + patience;
     let mut log = hub.log().subscribe();
@@ -205,7 +206,7 @@ pub(super) fn status(hub: &Hub, id: Seq) -> Result<QuestionStatus, ApiError> {
 }
 
 /// `POST /questions/{id}/claim`: marks who works on the answer.
-pub(super) async fn claim(
+pub async fn claim(
     State(hub): State<Hub>,
     PathParam(id): PathParam<Seq>,
     caller: Caller,

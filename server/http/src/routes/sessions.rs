@@ -21,12 +21,15 @@ use crate::request::payload::Payload;
 /// Longest text field of a session's registration, in characters.
 const MAX_TEXT: usize = 4096;
 
+/// The query of `GET /sessions`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SessionListParams {
-    pub(super) project: Option<ProjectName>,
+pub struct SessionListParams {
+    /// The sessions of one project only.
+    pub project: Option<ProjectName>,
     #[serde(default)]
-    pub(super) all: bool,
+    /// Also those that have ended.
+    pub all: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -45,7 +48,7 @@ pub(super) struct SourceList {
 
 /// `GET /sessions`: the sessions of a project, or all. Sessions that have ended are included on demand only, except one
 /// that died at work and that the person has not seen yet.
-pub(super) async fn list(
+pub async fn list(
     State(hub): State<Hub>,
     Params(SessionListParams { project, all }): Params<SessionListParams>,
 ) -> Result<Json<Sessions>, ApiError> {

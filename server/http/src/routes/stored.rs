@@ -7,11 +7,11 @@ use hub_protocol::{Notification, Seq};
 use crate::budget::{Allowance, Budget};
 use crate::error::{ApiError, Code};
 
-pub(super) use hub_engine::stored::{event, item_json};
+pub use hub_engine::stored::{event, item_json};
 use hub_engine::{Hub, stored};
 
 /// A notification that the log still holds.
-pub(super) async fn notification(hub: &Hub, id: Seq) -> Result<Notification, ApiError> {
+pub async fn notification(hub: &Hub, id: Seq) -> Result<Notification, ApiError> {
     let stored = stored::notification(hub, id).await?;
     Ok(stored.ok_or(Code::UnknownNotification)?)
 }

@@ -25,7 +25,7 @@ use crate::request::query;
 const MAX_TIMEOUT: u64 = 24 * 3600;
 const MAX_SETTLE_MS: u64 = 5000;
 /// Limit of inboxes for one waiter, and of sessions for one barrier.
-pub(super) const MAX_NAMES: usize = 64;
+pub const MAX_NAMES: usize = 64;
 /// Longest name of a waiter, in characters.
 pub(super) const MAX_AS: usize = 128;
 
@@ -146,7 +146,7 @@ fn verified(hub: &Hub, lease: &str) -> Result<Claim, ApiError> {
 }
 
 /// Acknowledges the notifications of a claim.
-pub(super) async fn settle(hub: &Hub, claim: Claim) -> Result<Vec<Seq>, ApiError> {
+pub async fn settle(hub: &Hub, claim: Claim) -> Result<Vec<Seq>, ApiError> {
     let command = Command::Ack {
         project: claim.project,
         items: claim.items,

@@ -10,7 +10,7 @@ use hub_protocol::process::{environment, started};
 const IO_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The directory that this process's `variable` names, else `default` in its home directory.
-pub(super) async fn directory(
+pub async fn directory(
     process: &Process,
     variable: &'static str,
     default: &'static str,

@@ -6,11 +6,13 @@
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::body::Body;
 use axum::extract::{FromRequest as _, Request, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
+use axum::routing::post;
 use hub_engine::Hub;
 use hub_protocol::{InboxName, ProjectName};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -18,10 +20,10 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::error::ApiError;
-use crate::request::directory;
-use crate::request::params::Params;
-use crate::request::payload::Payload;
+use hub_http::error::ApiError;
+use hub_http::request::directory;
+use hub_http::request::params::Params;
+use hub_http::request::payload::Payload;
 
 mod arguments;
 mod calls;
@@ -36,16 +38,21 @@ use server::McpServer;
 /// Longest `client`, in bytes.
 const MAX_CLIENT: usize = 64;
 
+/// The route of the MCP server.
+pub fn router(hub: &Hub) -> Router {
+    Router::new().route("/mcp", post(mcp).with_state(McpState::new(hub)))
+}
+
 /// The state of the route.
 #[derive(Clone)]
-pub(super) struct McpState(
+struct McpState(
     Hub,
     Arc<StreamableHttpService<McpServer, NeverSessionManager>>,
 );
 
 impl McpState {
     /// The MCP server of `hub`. The guard has checked Host and Origin before a request gets here.
-    pub(super) fn new(hub: &Hub) -> Self {
+    fn new(hub: &Hub) -> Self {
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
@@ -64,7 +71,7 @@ impl McpState {
 /// The query: who calls. MCP itself names only the client program.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct McpParams {
+struct McpParams {
     project: Option<ProjectName>,
     cwd: Option<String>,
     session: Option<InboxName>,
@@ -135,7 +142,7 @@ fn fill(headers: &mut HeaderMap, message: &Value) {
 }
 
 /// Answers one message of an MCP client.
-pub(super) async fn mcp(
+async fn mcp(
     State(McpState(hub, service)): State<McpState>,
     Params(params): Params<McpParams>,
     request: Request,

@@ -14,7 +14,7 @@ use hub_protocol::{InboxName, Seq, SessionInfo, Timestamp, Way};
 use tokio::time::Instant;
 
 use super::PushSession;
-use crate::process_env;
+use hub_watch::process_env;
 
 mod app_server;
 

@@ -221,6 +221,6 @@ fn file_error(errno: Errno) -> FileError {
 }
 
 /// The hub's own user.
-pub(super) fn own_user() -> u32 {
+pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }

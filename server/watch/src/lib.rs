@@ -1,4 +1,5 @@
-//! Bridges between the hub and files or processes. They use the log like any client; the core does not know them.
+//! What the hub watches of its machine: the spool, status files, agents' session files and processes. They submit commands like
+//! any client.
 
 use hub_core::command::{Command, IdempotencyKey};
 use hub_core::notification::kind_of;
@@ -11,15 +12,12 @@ use hub_protocol::{Evidence, Kind, Post, SpoolItem, Spooled};
 
 pub mod claude_sessions;
 mod dir_watcher;
-pub mod forward;
 pub mod local_sessions;
 pub mod lost_answers;
-mod process_env;
-pub mod push;
-pub mod rules;
+pub mod process_env;
 pub mod spool;
 pub mod status_files;
-mod untrusted_dir;
+pub mod untrusted_dir;
 
 /// The outcome of submitting a notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +93,7 @@ fn placed(hub: &Hub, body: &str) -> Result<Post, Verdict> {
 }
 
 /// Stores `post`; a retry with the same key is stored once.
-async fn store(hub: &Hub, post: Post, context: &Context<'_>, once: IdempotencyKey) -> Verdict {
+pub async fn store(hub: &Hub, post: Post, context: &Context<'_>, once: IdempotencyKey) -> Verdict {
     let stored = try_store(hub, post, context, once).await;
     stored.err().unwrap_or(Verdict::Stored)
 }

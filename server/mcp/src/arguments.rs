@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::error::ApiError;
+use hub_http::error::ApiError;
 
 /// Longest wait of a call, in seconds, as for `hubctl wait`.
 pub(super) const LONGEST: u64 = 570;

@@ -7,12 +7,12 @@ use hub_core::waiters::{Barrier, Batch, Outcome, WaitSpec};
 use hub_protocol::{Counted, OwnWords, Quoted, Way};
 use serde_json::Value;
 
-use super::super::wait::MAX_NAMES;
 use super::arguments::{LONGEST, WaitArguments, read, seconds};
 use super::calls::ToolCall;
 use super::pending;
 use super::reply::Reply;
-use crate::error::{ApiError, Code};
+use hub_http::error::{ApiError, Code};
+use hub_http::routes::wait::MAX_NAMES;
 
 /// How long a wait may take, in seconds.
 pub(super) struct Bounds {

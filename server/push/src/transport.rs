@@ -12,7 +12,7 @@ use super::claude_inbox::{ClaudeInbox, ClaudeInboxes};
 use super::codex::{CodexThread, CodexThreads};
 use super::pane::PastePane;
 use super::{LONGEST_WAIT, PushSession, PushedBatch, is_useful};
-use crate::claude_sessions;
+use hub_watch::claude_sessions;
 
 /// Timeout of one use of a transport.
 const TIMEOUT: Duration = Duration::from_secs(5);

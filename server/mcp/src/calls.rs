@@ -15,7 +15,6 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::super::{answers, notify, questions, sessions, stored};
 use super::McpCaller;
 use super::arguments::{
     AnswerArguments, AskArguments, ClaimArguments, InboxArguments, LONGEST, NotifyArguments,
@@ -23,11 +22,12 @@ use super::arguments::{
 };
 use super::pending::Unacknowledged;
 use super::reply::{QUESTIONS, Reply, SESSIONS, explained, framed, stored_as};
-use crate::error::{ApiError, Code};
-use crate::request::caller::Caller;
-use crate::request::evidence::Witness;
-use crate::request::params::{Params, PathParam};
-use crate::request::payload::Payload;
+use hub_http::error::{ApiError, Code};
+use hub_http::request::caller::Caller;
+use hub_http::request::evidence::Witness;
+use hub_http::request::params::{Params, PathParam};
+use hub_http::request::payload::Payload;
+use hub_http::routes::{answers, notify, questions, sessions, stored};
 
 /// A call of one tool.
 pub(super) struct ToolCall {

@@ -6,7 +6,7 @@ use rmcp::model::JsonObject;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::error::{ApiError, Code};
+use hub_http::error::{ApiError, Code};
 
 pub(super) const SESSIONS: Frame = Frame {
     what: "Sessions of this project",

@@ -15,9 +15,9 @@ use hub_core::waiters::{Batch, MAX_TEXT_BYTES, WaitSpec};
 use hub_engine::Hub;
 use hub_protocol::{Frame, Framed, InboxName, ProjectName, Seq, Way};
 
-use super::super::{stored, wait};
 use super::McpCaller;
-use crate::error::ApiError;
+use hub_http::error::ApiError;
+use hub_http::routes::{stored, wait};
 
 /// At most this many callers are remembered. A forgotten one is offered its notifications again.
 const MAX_CALLERS: usize = 10_000;

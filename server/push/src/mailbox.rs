@@ -22,8 +22,8 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::claude_inbox::Outstanding;
-use crate::untrusted_dir::own_user;
-use crate::{Verdict, store};
+use hub_watch::untrusted_dir::own_user;
+use hub_watch::{Verdict, store};
 
 /// Largest line in bytes.
 const MAX_LINE: u64 = 256 * 1024;

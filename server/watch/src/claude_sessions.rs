@@ -235,7 +235,7 @@ impl TrackedProcess {
 }
 
 /// The socket on which a process takes messages of other sessions; `None` if it has none, or its file is ignored.
-pub(super) async fn messaging_socket(process: &Process) -> Option<PathBuf> {
+pub async fn messaging_socket(process: &Process) -> Option<PathBuf> {
     let dir = config_dir(process).await?;
     let process = process.clone();
     let read = tokio::task::spawn_blocking(move || session_file::read(&dir, &process).ok());

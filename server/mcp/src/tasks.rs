@@ -26,7 +26,7 @@ use super::McpCaller;
 use super::calls::ToolCall;
 use super::reply::{Reply, explained};
 use super::wait::{Bounds, Wait};
-use crate::error::{ApiError, Code};
+use hub_http::error::{ApiError, Code};
 
 /// The bounds of a wait in the background.
 const TASK: Bounds = Bounds {

@@ -26,8 +26,8 @@ use tokio::net::UnixStream;
 
 use super::PushedBatch;
 use super::mailbox::Mailbox;
-use crate::claude_sessions;
-use crate::untrusted_dir::own_user;
+use hub_watch::claude_sessions;
+use hub_watch::untrusted_dir::own_user;
 
 /// How many messages a session takes at once, and after how many seconds it takes another one.
 const BURST: f64 = 30.0;

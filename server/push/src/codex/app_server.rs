@@ -30,7 +30,7 @@ use tokio::net::UnixStream;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-use crate::untrusted_dir::own_user;
+use hub_watch::untrusted_dir::own_user;
 
 /// The socket below `CODEX_HOME`.
 pub(super) const SOCKET: &str = "app-server-control/app-server-control.sock";
