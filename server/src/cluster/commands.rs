@@ -35,7 +35,7 @@ pub enum ClusterCommand {
         hubd cluster init --creds /root/nats-admin.seed\n\n\
         The epoch, the numbers and the cursors of readers stay. Run it on one machine, while no hub runs there; the others \
         start with an empty state directory and copy the log. Cut short anywhere, it can be run again. It makes streams in \
-        NATS, so its user needs more permissions than that of a hub: see docs/cluster.md.")]
+        NATS, so its user needs more permissions than that of a hub: see docs/how-to/cluster.md.")]
     Init(Admin),
     /// Verify the settings, the NATS servers, the permissions and the log in NATS, line by line.
     #[command(after_help = "Example:\n  \

@@ -144,7 +144,7 @@ impl RuleSet {
                 fault: Fault::of(
                     "forward",
                     format!(
-                        "there is no [[forward]] with the name '{name}': {known}add one (docs/forward.md)"
+                        "there is no [[forward]] with the name '{name}': {known}add one (docs/how-to/forward.md)"
                     ),
                 ),
             });

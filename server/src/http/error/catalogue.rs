@@ -165,7 +165,7 @@ codes! {
         "choose a hub that hubctl status shows as a standby, 0 behind";
     /// There is no other hub to which this one could hand over.
     NoCluster => 409 "no_cluster", "this hub is in no cluster",
-        "docs/cluster.md says how to make one";
+        "docs/how-to/cluster.md says how to make one";
     /// The hub is starting or stopping, or its storage is broken.
     NotReady => 503 "not_ready", "the hub is not ready",
         "retry in a second; if it lasts, read the hub's log and run hubd doctor";
