@@ -1,5 +1,4 @@
-//! The hub's server: records in one log, and the state as the fold of that log. See ARCHITECTURE.md, which also has the
-//! table of the modules that each module may use.
+//! The hub's server: records in one log, and the state as the fold of that log. See ARCHITECTURE.md.
 
 pub mod agents;
 pub mod bridges;

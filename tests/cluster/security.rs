@@ -352,7 +352,7 @@ async fn permissions_that_are_too_wide_are_reported() {
         "PROBLEM  this hub may use hub.hub.beat.another-machine",
         "PROBLEM  the cluster has no log yet",
         "ok       this hub signs its calls",
-        "ok       this hub may use what it needs",
+        "ok       this hub has every permission that it needs",
     ] {
         assert!(checked.contains(found), "{found}: {checked}");
     }

@@ -15,7 +15,7 @@ use crate::waiters::SharedWaiters;
 /// The most characters of a text.
 const MAX_TEXT: usize = 300;
 
-/// A phase, and where the text that says more is stored.
+/// A phase and the record that holds its text.
 pub(crate) struct FoundPhase {
     pub(crate) phase: Phase,
     report: Option<Seq>,

@@ -247,7 +247,7 @@ async fn permissions(
         .filter(|it| !is_refused(it))
         .collect();
     if missing.is_empty() {
-        report.fine("this hub may use what it needs")?;
+        report.fine("this hub has every permission that it needs")?;
     }
     for (verb, subject) in missing {
         report.problem(
