@@ -28,12 +28,12 @@ targets() {
   case $(uname -m) in
     x86_64 | amd64) cpu=x86_64 ;;
     aarch64 | arm64) cpu=aarch64 ;;
-    *) fail "there is no archive for the processor $(uname -m): build from the sources, as README.md explains" ;;
+    *) fail "there is no archive for the processor $(uname -m): build from the sources, as docs/guide/install.md explains" ;;
   esac
   case $(uname -s) in
     Linux) echo "$cpu-unknown-linux-musl $cpu-unknown-linux-gnu" ;;
     Darwin) echo "$cpu-apple-darwin" ;;
-    *) fail "there is no archive for the system $(uname -s): build from the sources, as README.md explains" ;;
+    *) fail "there is no archive for the system $(uname -s): build from the sources, as docs/guide/install.md explains" ;;
   esac
 }
 
@@ -69,7 +69,7 @@ listed() {
     line=$(grep -E "^[0-9a-f]{64} [ *]hub-${version:-[0-9][0-9A-Za-z.+-]*}-$target\.tar\.gz\$" "$work/SHA256SUMS" | tail -n 1)
     [ -z "$line" ] || break
   done
-  [ -n "$line" ] || fail "$from has no archive${version:+ of $version} for this machine ($1): build from the sources, as README.md explains"
+  [ -n "$line" ] || fail "$from has no archive${version:+ of $version} for this machine ($1): build from the sources, as docs/guide/install.md explains"
   echo "$line"
 }
 

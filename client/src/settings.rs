@@ -181,7 +181,7 @@ impl std::str::FromStr for HubUrl {
         }
         let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
         if !bare || !url.username().is_empty() || url.password().is_some() {
-            return Err(refused("expected http://HOST:PORT and nothing more"));
+            return Err(refused("expected http://HOST:PORT without a path"));
         }
         let authority = url.authority().to_owned();
         Ok(Self {

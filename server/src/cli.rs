@@ -18,7 +18,7 @@ pub struct Args {
     /// The flags that choose settings.
     #[command(flatten)]
     pub config: ConfigArgs,
-    /// Show every setting with where its value came from, and end
+    /// Print every setting and its source, and exit
     #[arg(long)]
     pub print_config: bool,
     /// The work to do instead of running the hub.

@@ -22,7 +22,7 @@ mod lines;
 /// Work on a state directory that no hub is using.
 #[derive(Debug, clap::Subcommand)]
 pub enum Maintenance {
-    /// Write everything that is stored as lines of JSON.
+    /// Export the whole store as lines of JSON.
     #[command(after_help = "Examples:\n  \
         hubd export > hub.ndjson\n  \
         hubd export hub.ndjson\n  \
@@ -32,7 +32,7 @@ pub enum Maintenance {
         /// The file to write; standard output when absent.
         file: Option<PathBuf>,
     },
-    /// Fill a state directory that holds no journal yet from what `hubd export` wrote.
+    /// Import an export into a state directory that has no journal yet.
     #[command(after_help = "Examples:\n  \
         hubd --state-dir /new/place import hub.ndjson\n  \
         zstd -dc hub.ndjson.zst | hubd --state-dir /new/place import\n\n\
@@ -41,12 +41,12 @@ pub enum Maintenance {
         /// The file to read; standard input when absent.
         file: Option<PathBuf>,
     },
-    /// Verify everything that is stored, and say what is wrong and what to do.
+    /// Verify the whole store, and print each problem with its remedy.
     #[command(after_help = "Examples:\n  \
         hubd doctor\n  \
         hubd --state-dir /some/backup doctor")]
     Doctor,
-    /// Go on with what a restored backup or a broken journal still holds, under a new identity.
+    /// Continue with the readable part of a restored backup or a broken journal, under a new epoch.
     #[command(after_help = "Examples:\n  \
         hubd adopt\n\n\
         Readers are told that their place is gone, and numbers go on far above those that were ever used.\n\

@@ -64,7 +64,7 @@ async fn a_log_moves_into_a_cluster_and_back_and_keeps_its_numbers_and_its_epoch
         &settings("c", &servers),
         &["cluster", "leave"],
     );
-    assert!(refused.unwrap_err().contains("in no cluster"));
+    assert!(refused.unwrap_err().contains("not in a cluster"));
     a.stop();
     until_active(&b).await;
     let refused = hubd(&state, &set, &["cluster", "leave"]).unwrap_err();

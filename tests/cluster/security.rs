@@ -1,4 +1,4 @@
-//! The servers' configuration of docs/cluster.md: TLS, and a user with its own permissions for each machine.
+//! The servers' configuration of docs/how-to/cluster.md: TLS, and a user with its own permissions for each machine.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,11 @@ struct Secure {
 
 /// Returns the configuration of nats-server in the documentation.
 fn documented() -> String {
-    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/cluster.md"));
-    let page = page.expect("docs/cluster.md");
+    let page = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../docs/how-to/cluster.md"
+    ));
+    let page = page.expect("docs/how-to/cluster.md");
     let block = page
         .split("```text\n")
         .find(|it| it.contains("max_payload"))
@@ -349,7 +352,7 @@ async fn permissions_that_are_too_wide_are_reported() {
         "PROBLEM  this hub may use hub.hub.beat.another-machine",
         "PROBLEM  the cluster has no log yet",
         "ok       this hub signs its calls",
-        "ok       this hub may use what it needs",
+        "ok       this hub has every permission that it needs",
     ] {
         assert!(checked.contains(found), "{found}: {checked}");
     }

@@ -3,6 +3,7 @@
 mod ask;
 mod call;
 mod dashboard;
+mod docs;
 mod doctor;
 mod exit_codes;
 mod fake;

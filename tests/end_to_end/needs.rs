@@ -17,7 +17,7 @@ fn needs(place: &Place) -> Vec<(String, String)> {
 #[test]
 fn a_need_is_listed_until_it_is_done_and_can_be_put_off_or_opened_again() {
     let place = Place::with_hub();
-    place.hubctl("needs").ok().warns("nobody needs you");
+    place.hubctl("needs").ok().warns("no need is open");
     place.register("w1", &json!({}));
     place.ctl("notify --from w1 --type waiting 'Which database?'");
     let listed = place.ctl("needs").stdout;
@@ -33,7 +33,7 @@ fn a_need_is_listed_until_it_is_done_and_can_be_put_off_or_opened_again() {
     place.ctl(format!("done {id} --for 1h"));
     assert_eq!(needs(&place), []);
     let none = place.hubctl("done w1").fails(1);
-    none.warns("w1 needs nothing: `hubctl needs` lists who does");
+    none.warns("w1 has no open need: `hubctl needs` lists the needs");
     place
         .hubctl("done s9 --undo")
         .fails(1)
@@ -52,5 +52,5 @@ fn a_question_is_not_done_before_it_is_answered() {
     place.ctl(format!("answer {id} 4782"));
     assert!(!needs(&place).iter().any(|it| it.0 == id));
     let none = place.hubctl("done w1").fails(1);
-    none.warns("w1 needs nothing");
+    none.warns("w1 has no open need");
 }

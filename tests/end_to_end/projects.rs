@@ -223,20 +223,11 @@ fn a_path_with_line_feeds_or_other_bytes_has_a_project_of_its_own() {
     assert_eq!(projects, expected);
 }
 
-/// Returns the README's first shell block under `heading`.
-fn readme(heading: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let text = std::fs::read_to_string(path).unwrap();
-    let mut sections = text.split("\n## ");
-    let section = sections.find(|section| section.starts_with(heading));
-    let section = section.expect(heading);
-    let (_, block) = section.split_once("```sh\n").expect("a block");
-    block.split("```").next().unwrap().to_owned()
-}
-
 #[test]
 fn the_readmes_first_commands_work_in_a_clone_in_a_worktree_and_outside_of_git() {
-    let first = readme("The first notification");
+    let blocks = crate::docs::blocks("README.md");
+    let first = blocks.iter().find(|it| it.text.contains("hubctl up"));
+    let first = &first.expect("a block").text;
     let elsewhere = Place::new();
     let (clone, side) = repository(&elsewhere);
     for dir in [clone, side, elsewhere.path("work")] {
@@ -247,17 +238,4 @@ fn the_readmes_first_commands_work_in_a_clone_in_a_worktree_and_outside_of_git()
         place.ctl("down");
         assert_eq!(shown.ok().messages()[0], "tests pass", "{}", dir.display());
     }
-}
-
-#[test]
-fn the_readmes_curls_work() {
-    let place = Place::with_hub();
-    let (_, port) = place.url().rsplit_once(':').unwrap();
-    let block = readme("From curl").replace("S=~/.local/state/hub", "S=$HUB_STATE_DIR");
-    let block = block.replace("4782", port).replace("curl ", "curl -sSf ");
-    // The stream never ends.
-    let lines = block.lines().filter(|line| !line.contains(" -N "));
-    let script: Vec<&str> = ["set -e"].into_iter().chain(lines).collect();
-    place.sh(&script.join("\n")).ok();
-    assert_eq!(place.said(), ["backup done", "main is red"]);
 }

@@ -67,7 +67,7 @@ fn without_rules_it_says_how_to_write_one() {
     let done = place.ctl("rules");
     assert_eq!(
         done.stdout,
-        "no rules: write an [[on]] table in the hub's config.toml (docs/rules.md)\n"
+        "no rules: write an [[on]] table in the hub's config.toml (docs/how-to/rules.md)\n"
     );
     assert_eq!(place.json("rules --json")["rules"], json!([]));
     let done = place.ctl("rules test --since 1d");

@@ -212,7 +212,7 @@ fn a_session_without_a_variable_waits_asks_answers_and_listens_as_itself() {
     // The answer comes to its own inbox.
     let id = place.ctl("ask Which?").warns_of_nothing().word();
     let own = place.hubctl(format!("answer {id} me")).fails(1);
-    own.warns("their own question");
+    own.warns("its own question");
 
     place.sessions(&["w1"]);
     place.ctl("listen w1 --fresh");

@@ -205,7 +205,7 @@ async fn an_item_that_rides_along_says_why() {
         (
             json!({ "msg": "?", "from": "ci", "type": "approval" }),
             "primary",
-            "nobody but the person",
+            "only the person",
         ),
     ] {
         let id = client.notify(post).await;

@@ -20,7 +20,7 @@ Examples:
   hubctl ack --inbox reviewer 41")]
 /// The arguments of `hubctl ack`.
 pub(crate) struct AckArgs {
-    /// The notifications
+    /// The ids of the notifications
     #[arg(value_name = "ID")]
     ids: Vec<Seq>,
     /// The batch with this lease

@@ -32,7 +32,7 @@ Examples:
   hubctl answer 42 \"deny: not on main\"")]
 /// The arguments of `hubctl answer`.
 pub(crate) struct AnswerArgs {
-    /// The question
+    /// The id of the question
     #[arg(value_name = "ID")]
     id: Seq,
     /// The answer; `-` reads it from stdin

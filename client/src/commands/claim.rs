@@ -20,7 +20,7 @@ Examples:
   hubctl acknowledge 41")]
 /// The arguments of `hubctl claim`.
 pub(crate) struct ClaimArgs {
-    /// The question
+    /// The id of the question
     #[arg(value_name = "ID")]
     id: Seq,
     /// Print the question as JSON

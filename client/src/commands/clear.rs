@@ -20,7 +20,7 @@ Examples:
   hubctl clear --key build --from ci --project /src/app")]
 /// The arguments of `hubctl clear`.
 pub(crate) struct ClearArgs {
-    /// The notification
+    /// The id of the notification
     #[arg(value_name = "ID")]
     id: Option<Seq>,
     /// Everything pending under this key, from the same sender in the same project

@@ -21,8 +21,9 @@ use crate::settings::HubLocation;
     max_term_width = 100
 )]
 #[command(after_help = "\
-Exit codes: 0 done, timed out, or held by this session's own waiter; 1 refused; 3 hub unreachable;
-4 inbox held by another waiter; 5 no waiter connected (status); 64 invalid usage; 141 stdout was closed; run: the
+Exit codes: 0 done, timed out, or held by this session's own waiter; 1 refused, or doctor found a problem;
+2 woken (only wait --rewake); 3 hub unreachable; 4 inbox held by another waiter; 5 no waiter connected (status);
+6 answer stored, but it does not reach the session (answer); 64 invalid usage; 141 stdout was closed; run: the
 command's own exit code.
 
 Examples:
@@ -90,9 +91,9 @@ pub(crate) enum Command {
     Tunnel(tunnel::TunnelArgs),
     /// Ask a question and, if asked to, wait for the answer
     Ask(ask::AskArgs),
-    /// List what you have to do: questions, stopped and failed sessions, urgent messages
+    /// List your needs: questions, stopped and failed sessions, urgent messages
     Needs(needs::NeedsArgs),
-    /// End what a session needs of you, for good or for a time
+    /// Mark a need as done, or snooze it
     Done(done::DoneArgs),
     /// List the open questions
     Questions(questions::QuestionsArgs),
@@ -153,7 +154,7 @@ pub(crate) enum Command {
     Down(down::DownArgs),
     /// Make the hub a service that starts at login
     Service(service::ServiceArgs),
-    /// Work on the cluster of this machine's hub
+    /// Change the active hub of the cluster
     Cluster(cluster::ClusterArgs),
     /// Send an agent's hook to the hub
     Hook(hook::HookArgs),

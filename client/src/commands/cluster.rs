@@ -30,7 +30,7 @@ Example:
         /// The name of that hub in the cluster
         #[arg(value_name = "NODE")]
         node: String,
-        /// Print it as JSON
+        /// Print the result as JSON
         #[arg(long = "json")]
         as_json: bool,
     },

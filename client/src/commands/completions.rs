@@ -25,7 +25,7 @@ Examples:
   hubctl completions fish > ~/.config/fish/completions/hubctl.fish")]
 /// The arguments of `hubctl completions`.
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// The shell to write completions for
     shell: Wanted,
 }
 

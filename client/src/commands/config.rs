@@ -19,7 +19,7 @@ Examples:
   HUB_PROJECT=app hubctl config --json")]
 /// The arguments of `hubctl config`.
 pub(crate) struct ConfigArgs {
-    /// Print it as JSON
+    /// Print the settings as JSON
     #[arg(long)]
     json: bool,
 }

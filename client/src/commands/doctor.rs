@@ -31,7 +31,7 @@ pub(crate) struct DoctorArgs {
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
-    /// Print it as JSON
+    /// Print the findings as JSON
     #[arg(long)]
     json: bool,
 }

@@ -24,10 +24,10 @@ pub(crate) struct DoneArgs {
     /// The needs: their ids, or the names of their sessions
     #[arg(value_name = "NEED", required = true)]
     needs: Vec<String>,
-    /// Only for this time: then it opens again, unless the session has gone on
+    /// Snooze it for this time; it then opens again, unless the session has gone on
     #[arg(long = "for", value_name = "SPAN", conflicts_with = "undo")]
     span: Option<Span>,
-    /// Open it again; takes ids only
+    /// Open the need again; takes ids only
     #[arg(long)]
     undo: bool,
 }
@@ -63,7 +63,9 @@ fn find<'a>(needs: &'a [Need], named: &str) -> Result<Vec<&'a str>, Error> {
         return Err(anyhow::anyhow!("{named} asks: `hubctl answer {id} …`").into());
     }
     let Some(first) = own.next() else {
-        return Err(anyhow::anyhow!("{named} needs nothing: `hubctl needs` lists who does").into());
+        return Err(
+            anyhow::anyhow!("{named} has no open need: `hubctl needs` lists the needs").into(),
+        );
     };
     Ok([first]
         .into_iter()

@@ -28,7 +28,7 @@ Examples:
   hubctl down")]
 /// The arguments of `hubctl down`.
 pub(crate) struct DownArgs {
-    /// How long to wait for its end
+    /// The longest time to wait for the hub's end
     #[arg(long, value_name = "SPAN", default_value = "30")]
     timeout: Span,
 }

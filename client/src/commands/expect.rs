@@ -17,7 +17,7 @@ Examples:
   hubctl expect worker-1 --within 10m --as reviewer")]
 /// The arguments of `hubctl expect`.
 pub(crate) struct ExpectArgs {
-    /// The session or sender
+    /// The session or sender whose stop is expected
     #[arg(value_name = "NAME")]
     name: InboxName,
     /// The deadline: seconds from now, or 90s, 10m, 2h, 7d

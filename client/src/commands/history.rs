@@ -31,19 +31,19 @@ pub(crate) struct HistoryArgs {
     /// Only with this status, e.g. pending or acked
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
-    /// Only those that contain this text
+    /// Only notifications that contain this text
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
-    /// Only those before this one
+    /// Only notifications before this id
     #[arg(long, value_name = "ID")]
     before: Option<Seq>,
-    /// Only those after this one, oldest first
+    /// Only notifications after this id, oldest first
     #[arg(long, value_name = "ID", conflicts_with = "before")]
     after: Option<Seq>,
-    /// At most this many
+    /// The most notifications to print
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u64,
-    /// Print them as lines of JSON
+    /// Print the notifications as lines of JSON
     #[arg(long)]
     json: bool,
 }

@@ -52,7 +52,7 @@ Examples:
   hubctl hook codex '{\"type\":\"agent-turn-complete\",\"thread-id\":\"t1\"}'")]
 /// The arguments of `hubctl hook`.
 pub(crate) struct HookArgs {
-    /// The agent
+    /// The agent that runs the hook
     #[arg(value_parser = agent::parser())]
     agent: Agent,
     /// The hook's JSON [default: stdin]
@@ -61,10 +61,10 @@ pub(crate) struct HookArgs {
     /// The event, if the agent's JSON does not name it
     #[arg(long, value_name = "NAME")]
     event: Option<String>,
-    /// The rewake hooks are installed
+    /// State that the rewake hooks are installed
     #[arg(long)]
     rewake: bool,
-    /// The hook belongs to the plugin, so it does nothing if the settings have hooks too
+    /// State that the hook belongs to the plugin: it does nothing if the settings have hooks too
     #[arg(long)]
     plugin: bool,
 }

@@ -100,7 +100,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[allow(clippy::struct_excessive_bools)] // each a flag of its own
 struct Target {
-    /// The agent
+    /// The agent to connect
     #[arg(value_parser = agent::parser())]
     agent: Agent,
     /// In your own settings [default, unless --dir or --session is given]
@@ -130,7 +130,7 @@ struct InstallArgs {
     /// and `/hub`
     #[arg(long, conflicts_with_all = ["user", "project", "local", "dir", "dry_run", "session"])]
     plugin: bool,
-    /// Show in Claude Code's status line who waits for you
+    /// Show the sessions that need you in Claude Code's status line
     #[arg(long, conflicts_with = "plugin")]
     status_line: bool,
 }
@@ -178,7 +178,7 @@ struct HookStatusArgs {
     /// The workspace [default: the current worktree]
     #[arg(long, value_name = "WORKSPACE")]
     dir: Option<PathBuf>,
-    /// Print it as JSON
+    /// Print the state as JSON
     #[arg(long)]
     json: bool,
 }

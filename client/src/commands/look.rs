@@ -35,7 +35,7 @@ pub(crate) struct LookArgs {
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
-    /// Print it as JSON
+    /// Print the session as JSON
     #[arg(long)]
     json: bool,
 }

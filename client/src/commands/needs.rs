@@ -39,7 +39,7 @@ pub(crate) async fn run(args: &NeedsArgs, context: &Context) -> Result<Exit, Err
     let Needs { mut needs } = parse(&answer)?;
     needs.retain(Need::is_open);
     if needs.is_empty() {
-        say("nobody needs you");
+        say("no need is open");
     }
     let now = Timestamp::now();
     let rows: Vec<_> = needs.iter().map(|it| row(it, now)).collect();

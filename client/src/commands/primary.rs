@@ -32,7 +32,7 @@ pub(crate) struct PrimaryArgs {
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
-    /// Print it as JSON
+    /// Print the session as JSON
     #[arg(long)]
     json: bool,
 }

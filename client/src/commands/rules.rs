@@ -34,7 +34,7 @@ pub(crate) struct RulesArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum RulesAction {
-    /// Show on what the rules would have fired, without doing anything
+    /// Show the notifications on which the rules would have fired, without firing them
     Test {
         /// How far to go back in the log, such as 90s, 10m, 2h or 7d
         #[arg(long, value_name = "TIME", default_value = "1d")]

@@ -58,7 +58,7 @@ pub(crate) struct RunArgs {
     /// Allow the hub to paste into the tmux pane when nothing else wakes the agent, as `HUB_PANE_DELIVERY=1` does
     #[arg(long)]
     pane: bool,
-    /// The command
+    /// The command to run, with its arguments
     #[arg(
         required = true,
         trailing_var_arg = true,

@@ -21,7 +21,7 @@ Examples:
   hubctl seen --undo 41")]
 /// The arguments of `hubctl seen`.
 pub(crate) struct SeenArgs {
-    /// The notifications
+    /// The ids of the notifications
     #[arg(value_name = "ID")]
     ids: Vec<Seq>,
     /// Every notification up to this one, in all projects

@@ -29,19 +29,19 @@ Examples:
   hubctl status --inbox reviewer || echo \"no waiter\"")]
 /// The arguments of `hubctl status`.
 pub(crate) struct StatusArgs {
-    /// The inboxes [default: as for wait]
+    /// The inboxes to check [default: as for wait]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     inbox: Vec<InboxName>,
     /// The project [default: as for notify]
     #[arg(long, value_name = "P")]
     project: Option<ProjectName>,
-    /// Print it as JSON
+    /// Print the state as JSON
     #[arg(long)]
     json: bool,
-    /// Print one line for a status bar: who needs you, in all projects; empty if nobody does
+    /// Print one line for a status bar: the sessions of all projects that need you; empty if there are none
     #[arg(long, conflicts_with_all = ["inbox", "project", "json"])]
     line: bool,
-    /// The program that shows the line
+    /// The format: that of the program that shows the line
     #[arg(
         long,
         value_enum,

@@ -18,7 +18,7 @@ Examples:
   hubctl trace 41 --json")]
 /// The arguments of `hubctl trace`.
 pub(crate) struct TraceArgs {
-    /// The notification
+    /// The id of the notification
     #[arg(value_name = "ID")]
     id: Seq,
     /// Print the hub's answers as JSON, one a line; a long log takes several

@@ -19,7 +19,7 @@ Examples:
   hubctl unlisten worker-1 worker-2 --as reviewer")]
 /// The arguments of `hubctl unlisten`.
 pub(crate) struct UnlistenArgs {
-    /// The sessions: a name or an id, in full
+    /// The sessions to stop listening to: names or ids, in full
     #[arg(required = true, value_name = "TARGET")]
     targets: Vec<InboxName>,
     /// The inbox of the listener [default: this session; primary outside any agent]

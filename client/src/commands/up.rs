@@ -44,7 +44,7 @@ pub(crate) struct UpArgs {
     /// The hub's configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// How long to wait until it is ready
+    /// The longest time to wait until the hub is ready
     #[arg(long, value_name = "SPAN", default_value = "60")]
     timeout: Span,
     /// Become a session leader and run this: the step between up and the hub

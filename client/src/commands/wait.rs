@@ -33,7 +33,7 @@ Examples:
   hubctl wait --types error,question --keep | while read -r line; do echo \"$line\"; done")]
 /// The arguments of `hubctl wait`.
 pub(crate) struct WaitArgs {
-    /// The inboxes [default: this session's own; primary outside any agent; both for `HUB_ROLE=primary`]
+    /// The inboxes to read [default: this session's own; primary outside any agent; both for `HUB_ROLE=primary`]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     inbox: Vec<InboxName>,
     /// The project [default: as for notify]
@@ -76,7 +76,7 @@ pub(crate) struct WaitArgs {
     /// stderr, and exits 2
     #[arg(long, conflicts_with_all = OF_A_WAIT)]
     rewake: bool,
-    /// The rewake hook belongs to the plugin, so it does nothing if the settings have hooks too
+    /// State that the rewake hook belongs to the plugin: it does nothing if the settings have hooks too
     #[arg(long, requires = "rewake", hide = true)]
     plugin: bool,
     /// The exit code at the timeout

@@ -55,7 +55,7 @@ pub(crate) struct WatchArgs {
     /// Forward the current lines and exit; exits 1 if a file could not be read
     #[arg(long)]
     once: bool,
-    /// Watch a file of this machine by ssh, with inotifywait if that is there
+    /// Watch a file on this other machine by ssh, with inotifywait if it is installed
     #[arg(long, value_name = "HOST", conflicts_with = "once")]
     ssh: Option<String>,
 }

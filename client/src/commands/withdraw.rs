@@ -19,7 +19,7 @@ Examples:
   hubctl withdraw 41")]
 /// The arguments of `hubctl withdraw`.
 pub(crate) struct WithdrawArgs {
-    /// The question
+    /// The id of the question
     #[arg(value_name = "ID")]
     id: Seq,
     /// Print the question as JSON

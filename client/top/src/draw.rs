@@ -112,7 +112,7 @@ fn split(body: Rect, zoomed: bool) -> (Rect, Rect, Borders) {
 
 fn draw_head(frame: &mut Frame<'_>, area: Rect, app: &App, look: Look) {
     let waiting = match app.count() {
-        0 => "nobody needs you".into(),
+        0 => "no need is open".into(),
         1 => "1 needs you".into(),
         many => format!("{many} need you"),
     };

@@ -35,14 +35,14 @@ pub enum ClusterCommand {
         hubd cluster init --creds /root/nats-admin.seed\n\n\
         The epoch, the numbers and the cursors of readers stay. Run it on one machine, while no hub runs there; the others \
         start with an empty state directory and copy the log. Cut short anywhere, it can be run again. It makes streams in \
-        NATS, so its user needs more permissions than that of a hub: see docs/cluster.md.")]
+        NATS, so its user needs more permissions than that of a hub: see docs/how-to/cluster.md.")]
     Init(Admin),
     /// Verify the settings, the NATS servers, the permissions and the log in NATS, line by line.
     #[command(after_help = "Example:\n  \
         hubd cluster check\n\n\
         Run it on each machine, with the credentials of its hub. It changes nothing.")]
     Check,
-    /// Put back what NATS has lost of the log, from the copy of this machine.
+    /// Restore the lost part of the log in NATS from the copy of this machine.
     #[command(after_help = "Examples:\n  \
         hubd cluster restore --creds /root/nats-admin.seed\n  \
         hubd cluster restore --anew --creds /root/nats-admin.seed\n\n\
@@ -52,14 +52,14 @@ pub enum ClusterCommand {
         /// Delete the stream in NATS, and make it anew from the copy: for a stream with a hole
         #[arg(long)]
         anew: bool,
-        /// Go on although another hub had more records, which are lost then
+        /// Restore although another hub had more records, which are then lost
         #[arg(long)]
         accept_loss: bool,
         /// Whose credentials to use.
         #[command(flatten)]
         admin: Admin,
     },
-    /// Make the cluster's log the log of this machine alone.
+    /// Make the log of the cluster the log of this machine alone.
     #[command(after_help = "Example:\n  \
         hubd cluster leave --creds /root/nats-admin.seed && hubd --set journal=sled\n\n\
         Stop all hubs of the cluster first. The epoch, the numbers and the cursors of readers stay. The stream in NATS is \
@@ -147,7 +147,7 @@ async fn upload(
         let usable = Snapshots::new(&snapshots, journal.epoch()).usable()?;
         let base = usable.into_iter().find(|it| it.seq + 1 >= first);
         store
-            .upload(&base.context("no snapshot holds what the log no longer does")?)
+            .upload(&base.context("no snapshot includes the records that the log has dropped")?)
             .await?;
     }
     let bar = ProgressBar::new(journal.head() + 1 - first);

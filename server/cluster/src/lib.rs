@@ -243,7 +243,7 @@ impl Cluster {
         let silent_ms = boot_millis() - self.0.answered.load(Ordering::Relaxed);
         (silent_ms > SILENT_MS).then(|| {
             format!(
-                "the lease in NATS could not be used for {} s: only what is stored here is known",
+                "the lease in NATS could not be used for {} s: only the records that are stored here are known",
                 silent_ms / 1000
             )
         })

@@ -374,7 +374,7 @@ pub enum Refusal {
         state: QuestionState,
     },
     /// What the session needs is another thing than the command closes.
-    #[error("the session has gone on since: read what it needs now")]
+    #[error("the session has gone on since: read its present needs")]
     NeedChanged,
     /// The agent shows this question in its own dialog, which answers from the hub cannot reach.
     #[error(

@@ -18,10 +18,10 @@ pub enum UnguardedFile {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// Another user owns it, or a directory on the way to it.
-    #[error("'{}' belongs to another user, who could change what the hub does", .0.display())]
+    #[error("'{}' belongs to another user, who could change the programs that the hub runs", .0.display())]
     Owner(PathBuf),
     /// Others can write it, or replace it in its directory.
-    #[error("other users can change '{path}', and so what the hub does: run chmod go-w '{path}'", path = .0.display())]
+    #[error("other users can change '{path}', and so the programs that the hub runs: run chmod go-w '{path}'", path = .0.display())]
     Writable(PathBuf),
 }
 

@@ -15,7 +15,7 @@ use super::{Hub, needs, stored};
 /// The most characters of a text.
 const MAX_TEXT: usize = 300;
 
-/// A phase, and where the text that says more is stored.
+/// A phase and the record that holds its text.
 pub struct FoundPhase {
     /// The phase, without its text.
     pub phase: Phase,

@@ -91,7 +91,7 @@ pub(super) fn explained(error: ApiError) -> OwnWords {
         Code::InboxHeld => "Call the tool inbox instead of waiting.",
         Code::NotYours => "Leave it to the person or to another agent.",
         Code::TooManyTasks => {
-            "Go on without waiting: what arrives comes with the result of a later call."
+            "Go on without waiting: new notifications come with the result of a later call."
         }
         Code::Busy | Code::NotReady | Code::StorageFailed => "Call it again in a few seconds.",
         _ => "",

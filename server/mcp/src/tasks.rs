@@ -67,7 +67,7 @@ struct WaitTask {
     bytes: usize,
     /// When the client last asked for it.
     asked: Mutex<Instant>,
-    /// Held by the request that waits.
+    /// Locked by the `tasks/get` that waits, so that only one does.
     turn: tokio::sync::Mutex<()>,
     cancelled: CancellationToken,
     end: Mutex<Option<End>>,

@@ -39,7 +39,7 @@ pub(super) fn adopt(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()
     if adopted.unreadable > 0 {
         writeln!(
             out,
-            "{} bytes of the journal cannot be read: should the disk give them again, they are in what is put aside",
+            "{} bytes of the journal cannot be read: if the disk returns them later, they are in the copy that was put aside",
             adopted.unreadable
         )?;
     }
@@ -50,7 +50,7 @@ pub(super) fn adopt(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()
         adopted.epoch
     )?;
     for path in replaced {
-        writeln!(out, "what was there before is in {}", path.display())?;
+        writeln!(out, "the old files are in {}", path.display())?;
     }
     Ok(())
 }
@@ -72,7 +72,7 @@ pub(super) fn build(
         Snapshots::new(&dir, adopted.epoch).save(adopted.first - 1, &nothing)?;
         writeln!(
             out,
-            "no snapshot was left: what was pending before record {} is forgotten",
+            "no snapshot was left: the notifications that were pending before record {} are lost",
             adopted.first
         )?;
     }

@@ -28,7 +28,7 @@ pub(super) fn doctor(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<(
         space(&files, &mut report)?;
         if files.staged().exists() {
             report.problem(
-                "what `hubd adopt` or `hubd import` made is not all in place: it was cut short",
+                "`hubd adopt` or `hubd import` was interrupted, and some of its files are not in place",
                 "start hubd, or run the command again: either puts the rest in place",
             )?;
         } else {
@@ -116,13 +116,13 @@ fn advice(error: &OpenError) -> &'static str {
             "the disk is mounted read-only: mount it writable (mount -o remount,rw), or copy the directory elsewhere"
         }
         (Some(io::ErrorKind::PermissionDenied), _) => {
-            "make the state directory and what is in it writable for yourself"
+            "make the state directory and its files writable for yourself"
         }
         (Some(_), _) => DISK,
         (_, OpenError::Locked) => "then run `hubd doctor` again",
         (_, OpenError::Full) => "make room on the disk",
-        (_, OpenError::Unsupported(_)) => "nothing is wrong with what is stored",
-        _ => "`hubd adopt` keeps a copy of what is there",
+        (_, OpenError::Unsupported(_)) => "the stored data is intact",
+        _ => "`hubd adopt` keeps a copy of the present files",
     }
 }
 
@@ -143,7 +143,7 @@ fn space(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
 fn epoch(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
     match EpochFile::read(&files.epoch()) {
         Ok(Some(anchor)) if anchor.synced < anchor.first => report.fine(&format!(
-            "epoch {}: nothing must be there yet",
+            "epoch {}: no records are expected yet",
             anchor.epoch
         )),
         Ok(Some(anchor)) => report.fine(&format!(
@@ -180,7 +180,7 @@ fn journal(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
             aside.retain(|path| !before.contains(path));
             for path in aside {
                 report.fine(&format!(
-                    "the journal was copied, because sled could not open it; what was there before is in {}",
+                    "the journal was copied, because sled could not open it; the old files are in {}",
                     path.display()
                 ))?;
             }
@@ -215,11 +215,9 @@ fn contents(
     }
     match verified {
         Ok(()) if !lost_ranges.is_empty() => {
-            report.fine("all other records are what was written")?;
+            report.fine("all other records are intact")?;
         }
-        Ok(()) => report.fine(&format!(
-            "records {earliest} to {head} are what was written"
-        ))?,
+        Ok(()) => report.fine(&format!("records {earliest} to {head} are intact"))?,
         Err(error @ JournalError::Io(_)) => report.problem(&error.to_string(), DISK)?,
         Err(error) => report.problem(
             &error.to_string(),

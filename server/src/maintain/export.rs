@@ -42,7 +42,9 @@ pub(super) fn export(state_dir: &Path, out: impl Write) -> anyhow::Result<()> {
             let state = RawValue::from_string(String::from_utf8(base.payload)?)?;
             out.write(&ExportLine::base(base.seq, state))?;
         }
-        None if origin.first > 1 => anyhow::bail!("no snapshot holds what the log no longer does"),
+        None if origin.first > 1 => {
+            anyhow::bail!("no snapshot includes the records that the log has dropped")
+        }
         _ => {}
     }
     let bar = bar(head + 1 - origin.first, "exporting");

@@ -46,7 +46,9 @@ impl Model {
         let id = draft.body.reply_to.ok_or(Refusal::NoSuchQuestion)?;
         let question = self.open_question(id)?;
         if question.from == draft.body.from {
-            return Err(Refusal::NotAllowed("nobody answers their own question"));
+            return Err(Refusal::NotAllowed(
+                "a sender cannot answer its own question",
+            ));
         }
         let asker = question.from.clone();
         if question.kind == Kind::Approval && !draft.may_approve {
@@ -114,7 +116,9 @@ impl Model {
         let question = self.open_question(id)?;
         question.demand_person(by, false)?;
         if question.from == *by {
-            return Err(Refusal::NotAllowed("nobody claims their own question"));
+            return Err(Refusal::NotAllowed(
+                "a sender cannot claim its own question",
+            ));
         }
         question.state = QuestionState::Claimed;
         Ok(())

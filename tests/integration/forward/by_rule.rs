@@ -104,11 +104,11 @@ fn a_rule_that_names_an_unknown_forward_is_refused_with_its_line_and_the_fix() {
     );
     let known = format!("{}{rules}", phone("https://ntfy.example", "token='s3cret'"));
     let error = refused(dir.path(), &known);
-    let expected = "config.toml: line 16: [[on]] 'deploys': forward: there is no [[forward]] with the name 'phon': use phone, or add one (docs/forward.md)\n";
+    let expected = "config.toml: line 16: [[on]] 'deploys': forward: there is no [[forward]] with the name 'phon': use phone, or add one (docs/how-to/forward.md)\n";
     assert!(error.ends_with(expected), "{error}");
     assert!(!error.contains("s3cret"), "{error}");
     let error = refused(dir.path(), &rules.replace("'phon'", "'phone'"));
-    let expected = "config.toml: line 4: [[on]] 'ok': forward: there is no [[forward]] with the name 'phone': add one (docs/forward.md)\n";
+    let expected = "config.toml: line 4: [[on]] 'ok': forward: there is no [[forward]] with the name 'phone': add one (docs/how-to/forward.md)\n";
     assert!(error.ends_with(expected), "{error}");
     let hub = builder(dir.path(), "").set("on=[{name='n',from=['x'],forward='phone'}]");
     let error = hub.try_start().unwrap_err().stderr;

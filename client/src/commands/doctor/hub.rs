@@ -120,7 +120,7 @@ async fn rules(hub: &Hub) -> Vec<Finding> {
     let rules = listed.map(|it| it.rules).unwrap_or_default().into_iter();
     let fault = |RuleInfo { name, fault, .. }| {
         let what = format!("the program of the rule '{name}' does not run: {}", fault?);
-        Some(Finding::problem(what, "see docs/rules.md"))
+        Some(Finding::problem(what, "see docs/how-to/rules.md"))
     };
     rules.filter_map(fault).collect()
 }
@@ -162,7 +162,7 @@ fn forward(forward: &ForwardInfo) -> Finding {
     match &forward.error {
         Some(error) => Finding::warn(
             format!("the forward {name}: {error} ({behind} behind)"),
-            "see docs/forward.md",
+            "see docs/how-to/forward.md",
         ),
         None => Finding::ok(format!("the forward {name} is {behind} behind")),
     }

@@ -98,7 +98,7 @@ fn judge(agent: Agent, managed: &[PathBuf], own: &[PathBuf]) -> Option<Obstacle>
         return Some(Obstacle {
             what: format!("{agent} runs only managed hooks ({})", said(path, name)),
             todo: format!(
-                "ask who manages this machine to add what `hubctl hooks print {agent}` shows"
+                "ask the administrator of this machine to add the output of `hubctl hooks print {agent}`"
             ),
         });
     }
@@ -108,7 +108,7 @@ fn judge(agent: Agent, managed: &[PathBuf], own: &[PathBuf]) -> Option<Obstacle>
         return Some(Obstacle {
             what: format!("{agent} runs no hooks ({})", said(path, name)),
             todo: if is_managed(path) {
-                "ask who manages this machine to change it".into()
+                "ask the administrator of this machine to change it".into()
             } else {
                 format!("remove the setting, and restart the sessions of {agent}")
             },

@@ -54,7 +54,8 @@ pub(super) async fn check(config: &Config, out: impl Write) -> anyhow::Result<()
 }
 
 /// The advice about a missing or wide permission.
-const PERMISSIONS: &str = "compare the permissions of this machine's user with docs/cluster.md";
+const PERMISSIONS: &str =
+    "compare the permissions of this machine's user with docs/how-to/cluster.md";
 
 /// The advice about lost commits.
 const RESTORE: &str = "see `hubd cluster restore --help`";
@@ -124,7 +125,7 @@ fn own_key(connection: &ClusterConnection, report: &mut Report<impl Write>) -> a
     let Some(own) = keys.own() else {
         return Ok(report.problem(
             "without cluster.creds, other hubs take everyone on this machine for an unknown caller",
-            "give the hub an nkey: docs/cluster.md",
+            "give the hub an nkey: docs/how-to/cluster.md",
         )?);
     };
     if keys.of(node).as_ref() == Some(&own) {
@@ -246,7 +247,7 @@ async fn permissions(
         .filter(|it| !is_refused(it))
         .collect();
     if missing.is_empty() {
-        report.fine("this hub may use what it needs")?;
+        report.fine("this hub has every permission that it needs")?;
     }
     for (verb, subject) in missing {
         report.problem(

@@ -126,7 +126,7 @@ pub async fn copy(
     journal.close()?;
     Snapshots::new(&staged.files().snapshots(), epoch).save(seq, &fold)?;
     for path in staged.install()? {
-        tracing::warn!(path = %path.display(), "the log was copied anew; what was there before is kept");
+        tracing::warn!(path = %path.display(), "the log was copied again; the old files are kept");
     }
     Ok(())
 }

@@ -299,7 +299,9 @@ impl State {
             return Err(Refusal::NoSuchQuestion);
         }
         if question.from == *from {
-            return Err(Refusal::NotAllowed("nobody answers their own question"));
+            return Err(Refusal::NotAllowed(
+                "a sender cannot answer its own question",
+            ));
         }
         // The agent takes the answer to its dialog for the person's own words.
         let is_dialog = question.key.as_deref().is_some_and(is_held_key);

@@ -334,7 +334,9 @@ impl State {
         question.demand_person(by, false)?;
         let by = self.resolve(&question.project, by);
         if question.from == *by {
-            return Err(Refusal::NotAllowed("nobody claims their own question"));
+            return Err(Refusal::NotAllowed(
+                "a sender cannot claim its own question",
+            ));
         }
         let by = by.to_string();
         if question.by.as_ref() == Some(&by) {

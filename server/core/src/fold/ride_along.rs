@@ -82,7 +82,7 @@ impl RideAlong {
         let by_hook = || Words::of(&notified.json).by_hook();
         Some(match route.kind {
             Kind::Progress => "type progress goes to no inbox unless its sender names one",
-            Kind::Ended => "its end adds nothing to what it completed",
+            Kind::Ended => "its end says nothing beyond its completion",
             Kind::Answer => "the hook that asked gives the answer to its agent",
             _ if route.session.is_none() && by_hook() => {
                 "another notification of its turn said more"
@@ -151,7 +151,7 @@ impl fmt::Display for RideAlong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Type(kind) => write!(f, "type {} wakes nobody", kind.as_str()),
-            Self::PersonDecides => f.write_str("an approval wakes nobody but the person"),
+            Self::PersonDecides => f.write_str("an approval wakes only the person"),
             Self::OwnNote => f.write_str("a note to oneself wakes nobody"),
             Self::LowPriority => f.write_str("priority low wakes nobody"),
             Self::Hops => write!(f, "more than {MAX_HOPS} replies in a row wake nobody"),

@@ -144,7 +144,7 @@ impl RuleSet {
                 fault: Fault::of(
                     "forward",
                     format!(
-                        "there is no [[forward]] with the name '{name}': {known}add one (docs/forward.md)"
+                        "there is no [[forward]] with the name '{name}': {known}add one (docs/how-to/forward.md)"
                     ),
                 ),
             });
@@ -187,7 +187,7 @@ impl Settings {
             );
         }
         if !is_lasting && !by_sender && !by_content {
-            let text = "say what it matches: type, from, project, text, or phase with for";
+            let text = "add a condition: type, from, project, text, or phase with for";
             return Err(Fault::of_rule(text));
         }
         if is_lasting && by_content {
@@ -222,7 +222,7 @@ impl Settings {
             && self.escalate.is_none()
             && !self.mute
         {
-            let text = "say what it does: notify, forward, run, escalate or mute";
+            let text = "add an action: notify, forward, run, escalate or mute";
             return Err(Fault::of_rule(text));
         }
         Ok(())

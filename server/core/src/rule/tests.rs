@@ -89,7 +89,7 @@ fn the_error_of_a_rule_names_the_line_of_the_key_that_is_wrong() {
         // The first rule has the same key with the same value, where it is right.
         (
             "[[on]]\nname = 'b'\nmute = true\n",
-            "line 6: [[on]] 'b': say what",
+            "line 6: [[on]] 'b': add a",
         ),
         (
             "[[on]]\nname = 'first'\nfrom = ['x']\nmute = true\n",

@@ -50,33 +50,33 @@ codes! {
         "use http://127.0.0.1:PORT, or name the host in allowed_hosts";
     /// The request comes from a web page of another origin.
     ForeignOrigin => 403 "foreign_origin", "web pages of other origins are refused",
-        "use the hub's own dashboard, or a client that is no web page";
+        "use the hub's own dashboard, or a client that is not a browser";
     /// No token, or a wrong one.
-    Unauthorized => 401 "unauthorized", "a token is needed",
+    Unauthorized => 401 "unauthorized", "the request has no valid token",
         "send Authorization: Bearer TOKEN (curl -H @STATE_DIR/auth.header), or use the Unix socket";
     /// A sign-in code that is invalid or expired.
-    BadCode => 401 "bad_code", "this code opens nothing, or no longer",
+    BadCode => 401 "bad_code", "this sign-in code is invalid or has expired",
         "run hubctl dashboard again: a code works once, and for 30 seconds";
     /// The request comes from another user of this machine.
-    ForeignUser => 403 "foreign_user", "another user's program asked",
-        "open the link in a browser of the user who runs the hub; see hubctl dashboard";
+    ForeignUser => 403 "foreign_user", "the request came from another user's program",
+        "open the link of `hubctl dashboard` in a browser of the user who runs the hub";
     /// A device that is not signed in.
     UnknownDevice => 404 "unknown_device", "no such device",
-        "see hubctl dashboard --devices; a device that is not listed has no session";
+        "`hubctl dashboard --devices` lists the signed-in browsers";
     /// A dashboard session asked for an operation that requires the token.
-    NeedsToken => 403 "needs_token", "a dashboard's session may not do this",
-        "run hubctl dashboard where the hub runs, or use the hub's token or its Unix socket";
+    NeedsToken => 403 "needs_token", "a dashboard session cannot do this",
+        "run hubctl dashboard on the hub's machine, or use the hub's token or its Unix socket";
     /// No such path.
     NotFound => 404 "not_found", "no such path",
-        "see /openapi.yaml for the paths";
+        "/openapi.yaml lists the paths";
     /// The path does not support the method.
-    MethodNotAllowed => 405 "method_not_allowed", "the path does not know this method",
+    MethodNotAllowed => 405 "method_not_allowed", "this path does not support the method",
         "use a method of the Allow header";
     /// The body did not arrive in time.
     Timeout => 408 "timeout", "the request took too long",
         "send the whole request at once; retry with the same Idempotency-Key";
     /// The body or one of its notifications is too large.
-    PayloadTooLarge => 413 "payload_too_large", "too large",
+    PayloadTooLarge => 413 "payload_too_large", "the body or a notification is too large",
         "at most 64 KiB a notification, 1 MiB and 1000 notifications a request";
     /// The URI is too long.
     UriTooLong => 414 "uri_too_long", "the URI is too long",
@@ -85,29 +85,29 @@ codes! {
     HeaderTooLarge => 431 "header_too_large", "the header is too large",
         "send at most 100 header fields and 8 KiB of header";
     /// The body's format or encoding is not supported.
-    UnsupportedMediaType => 415 "unsupported_media_type", "the body's form is not supported",
+    UnsupportedMediaType => 415 "unsupported_media_type", "the body's format is not supported",
         "send JSON, NDJSON or plain text as UTF-8, without Content-Encoding";
     /// The request can be parsed, but breaks a rule of the contract.
     Invalid => 422 "invalid", "the request breaks a rule",
-        "correct what the detail names, see /openapi.yaml";
+        "correct the field that the detail names; /openapi.yaml describes it";
     /// A type that does not exist.
     UnknownType => 422 "unknown_type", "unknown type",
         "use complete, waiting, question, approval, testing, error, progress, message, answer or ended";
     /// An inbox that does not exist.
     UnknownInbox => 404 "unknown_inbox", "no such inbox",
-        "see GET /inboxes, and check the project";
+        "check the name and the project; `hubctl inboxes` and GET /inboxes list them";
     /// A notification that does not exist, or was dropped by retention.
     UnknownNotification => 404 "unknown_notification", "no such notification",
-        "it may have been dropped by retention; see GET /notifications";
+        "retention may have dropped it; `hubctl history` and GET /notifications list those that are kept";
     /// Another waiter holds the inbox.
-    InboxHeld => 409 "inbox_held", "somebody waits at this inbox already",
+    InboxHeld => 409 "inbox_held", "another waiter holds the inbox",
         "stop the other waiter, or take the inbox over with takeover=true";
     /// Another waiter took the inbox over.
     TakenOver => 409 "taken_over", "another waiter took the inbox over",
-        "do not wait again unless this inbox is meant to be yours";
+        "wait again only if this inbox is yours";
     /// The project was reset during the wait.
     ProjectReset => 409 "project_reset", "the project was reset, which ends its waits",
-        "wait again if somebody may still write to this inbox";
+        "wait again if this inbox should still get notifications";
     /// The Idempotency-Key was used for another request.
     KeyReused => 409 "key_reused", "this Idempotency-Key was used for another request",
         "make a new key for each new request";
@@ -116,46 +116,46 @@ codes! {
         "give the open question's id in reply_to, or use type message";
     /// A need that does not exist, or has ended.
     UnknownNeed => 404 "unknown_need", "no such need",
-        "GET /needs lists what the person has to do now";
+        "it may have ended; `hubctl needs` and GET /needs list the present ones";
     /// A session that does not exist.
     UnknownSession => 404 "unknown_session", "no such session",
-        "see GET /sessions, and check the project; a name, an id or its unique beginning will do";
+        "give a name, an id or its unique beginning, and check the project; `hubctl sessions` and GET /sessions list them";
     /// An agent whose hooks the hub does not support.
     UnknownAgent => 404 "unknown_agent", "no such agent",
         "use claude, codex, gemini, opencode, qwen, pi, copilot, kimi or cursor";
     /// The question is settled already.
     QuestionSettled => 409 "question_settled", "the question is settled already",
-        "see GET /questions/{id} for its answer";
+        "`hubctl trace ID` and GET /questions/{id} show its answer";
     /// The agent asks in a dialog of its own terminal, and the answer belongs there.
-    AnswerInTerminal => 409 "answer_in_terminal", "this is answered in the agent's own terminal",
+    AnswerInTerminal => 409 "answer_in_terminal", "only the agent's own terminal can answer this",
         "answer the dialog where the agent runs; nothing was stored";
     /// The caller may not answer this question.
-    NotYours => 403 "not_yours", "this is for somebody else to answer",
+    NotYours => 403 "not_yours", "the question is not for this caller to answer",
         "let a person answer it: on the dashboard, or with hubctl answer in a terminal that no agent started";
     /// Only a person may do this.
     NeedsPerson => 403 "needs_person", "only a person may do this",
-        "use the dashboard, or ask on the hub's socket from a terminal that no agent started";
+        "use the dashboard, or hubctl in a terminal that no agent started";
     /// The terminal of a session cannot be shown.
     PaneUnreachable => 409 "pane_unreachable", "the session's terminal cannot be shown",
         "open the terminal yourself: `hubctl look` and GET /sessions/{id} show the host, the directory and the pane";
     /// An inbox limit is reached.
     TooManyInboxes => 409 "too_many_inboxes", "too many inboxes",
-        "all hold notifications: read some, or remove some with DELETE /inboxes/{inbox}";
+        "all have pending notifications: read some, or empty some with DELETE /inboxes/{inbox}";
     /// A listener limit is reached.
     TooManyListeners => 409 "too_many_listeners", "too many listeners",
-        "remove some with DELETE /sessions/{target}/listeners/{caller}; GET /sessions shows them";
+        "remove some with `hubctl unlisten` or DELETE /sessions/{target}/listeners/{caller}; GET /sessions lists them";
     /// A limit on open questions is reached.
     TooManyQuestions => 409 "too_many_questions", "too many open questions",
-        "answer or withdraw some; GET /questions shows them";
+        "answer or withdraw some; `hubctl questions` and GET /questions list them";
     /// A limit on sessions is reached.
     TooManySessions => 409 "too_many_sessions", "too many sessions",
-        "end some with DELETE /sessions/{target}, or reset their project; GET /sessions shows them";
+        "end some with DELETE /sessions/{target}, or reset their project; `hubctl sessions` and GET /sessions list them";
     /// A limit on background waits of MCP clients is reached.
     TooManyTasks => 409 "too_many_tasks", "too many background waits",
         "cancel some, or wait until one ends";
     /// The lease was not issued by this hub.
     ForgedLease => 422 "forged_lease", "not a lease of this hub",
-        "use the lease exactly as GET /wait gave it, or acknowledge ids";
+        "send the lease exactly as GET /wait returned it, or acknowledge ids";
     /// The writer's queue is full.
     Busy => 503 "busy", "the hub is busy",
         "retry in a second, with the same Idempotency-Key";
@@ -164,27 +164,27 @@ codes! {
         "retry in a second, one request at a time";
     /// No hub of the cluster is active, or NATS did not confirm the commit.
     NoActiveHub => 503 "no_active_hub", "no hub of the cluster is active",
-        "it may have been stored: retry in a second, with the same Idempotency-Key; hubctl status shows the cluster";
+        "the request may have been stored: retry in a second, with the same Idempotency-Key; hubctl status shows the cluster";
     /// The hub to which the active one shall hand over cannot take over.
     CannotLead => 409 "cannot_lead", "that hub cannot become the active one",
         "choose a hub that hubctl status shows as a standby, 0 behind";
     /// There is no other hub to which this one could hand over.
-    NoCluster => 409 "no_cluster", "this hub is in no cluster",
-        "docs/cluster.md says how to make one";
+    NoCluster => 409 "no_cluster", "this hub is not in a cluster",
+        "docs/how-to/cluster.md describes how to set one up";
     /// The hub is starting or stopping, or its storage is broken.
     NotReady => 503 "not_ready", "the hub is not ready",
-        "retry in a second; if it lasts, read the hub's log and run hubd doctor";
+        "retry in a second; if the error stays, read the hub's log and run hubd doctor";
     /// A write to the storage failed.
-    StorageFailed => 503 "storage_failed", "the storage failed",
-        "what was sent may be stored: retry with the same Idempotency-Key, and read the hub's log";
+    StorageFailed => 503 "storage_failed", "a write to the storage failed",
+        "the notifications may be stored: retry with the same Idempotency-Key, and read the hub's log";
     /// The disk is full.
     DiskFull => 507 "disk_full", "the disk is full",
-        "make room; nothing was stored, and reading and acknowledging go on";
+        "free some space; nothing was stored, and reading and acknowledging still work";
     /// Too many connections or waiting requests.
     TooManyConnections => 503 "too_many_connections", "too many connections or waiting requests",
         "close some, or raise limits.connections and limits.streams";
     /// An internal error: a defect of the hub.
-    Internal => 500 "internal", "the hub failed",
+    Internal => 500 "internal", "the hub failed internally",
         "this is a defect: read the hub's log and report it";
 }
 

@@ -203,7 +203,7 @@ async fn close<S: AsyncRead + AsyncWrite + Unpin>(
     protocol_error: Option<Code>,
 ) {
     if let Some(code) = protocol_error {
-        tracing::debug!(code = code.as_str(), "refused what is no request");
+        tracing::debug!(code = code.as_str(), "refused bytes that are not a request");
         let _ = io.write_all(&raw_error_response(code)).await;
     }
     let _ = io.shutdown().await;

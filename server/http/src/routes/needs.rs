@@ -113,7 +113,7 @@ pub(super) async fn takes_reply(hub: &Hub, id: &str) -> Result<(Need, InboxName)
     match need.session.clone().filter(|_| need.answerable) {
         Some(session) => Ok((need, session)),
         None => Err(ApiError::invalid(
-            "nobody would read an answer to this: POST /needs/{id}/done ends it",
+            "an answer to this has no reader: POST /needs/{id}/done ends it",
         )),
     }
 }

@@ -73,7 +73,8 @@ fn fault(rule: &rule::Rule) -> Option<String> {
 
 fn lines(rules: &[RuleInfo]) -> String {
     if rules.is_empty() {
-        return "no rules: write an [[on]] table in the hub's config.toml (docs/rules.md)".into();
+        return "no rules: write an [[on]] table in the hub's config.toml (docs/how-to/rules.md)"
+            .into();
     }
     let width = rules
         .iter()

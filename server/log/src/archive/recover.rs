@@ -29,8 +29,8 @@ pub enum RecoverError {
     },
     /// The oldest records were dropped, and no snapshot includes them.
     #[error(
-        "no snapshot holds what was before record {earliest}: put the directory 'snapshots' back, or run `hubd adopt` \
-         to go on with what the journal still holds"
+        "no snapshot includes the records before {earliest}: put the directory 'snapshots' back, or run `hubd adopt` \
+         to continue with the readable part of the journal"
     )]
     NoSnapshot {
         /// The first kept record.

@@ -169,14 +169,14 @@ impl ArchiveWorker {
             let Some(json) = self.json_at(location)? else {
                 tracing::warn!(
                     id,
-                    "what is pending was lost with its record: it is evicted"
+                    "a pending notification was lost with its record: it is evicted"
                 );
                 continue;
             };
             let Some(rest) = remaining.checked_sub(json.len() as u64) else {
                 tracing::warn!(
                     id,
-                    "the log is at its byte cap: what is pending and oldest is evicted"
+                    "the log is at its byte cap: the oldest pending notification is evicted"
                 );
                 break;
             };

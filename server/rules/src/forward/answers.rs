@@ -329,7 +329,7 @@ impl AnswerReader {
         let message = self.forward.ntfy_message(title, &text, level);
         if self.reports.try_send(message.to_string().into()).is_err() {
             let forward = self.forward.name();
-            tracing::debug!(forward, "what became of a press is not reported");
+            tracing::debug!(forward, "the result of a button could not be reported");
         }
     }
 

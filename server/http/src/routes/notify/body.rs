@@ -99,7 +99,7 @@ pub(super) fn parse(params: TextParams, form: Form, bytes: &[u8]) -> Result<Post
 /// The error for a JSON body that is neither an object nor an array.
 fn not_an_object(bytes: &[u8]) -> ApiError {
     match serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
-        Ok(_) => ApiError::invalid("what is sent as JSON is an object, or an array of objects"),
+        Ok(_) => ApiError::invalid("a JSON body must be an object, or an array of objects"),
         Err(error) => payload::bad_json(&error),
     }
 }
@@ -110,7 +110,8 @@ fn broken_json(error: &serde_json::Error) -> ApiError {
     if error.is_data() {
         return problem;
     }
-    let text = r#"what begins with { or [ is read as JSON: send such a text as {"msg": "..."}"#;
+    let text =
+        r#"a body that begins with { or [ is read as JSON: send such a text as {"msg": "..."}"#;
     ApiError::new(problem.code(), format!("{error}; {text}"))
 }
 

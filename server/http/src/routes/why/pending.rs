@@ -193,8 +193,10 @@ impl<'a> Explainer<'a> {
         let session = reader.and_then(|key| Some((key, self.state.session(project, key)?)));
         let Some((key, session)) = session else {
             let text = match inbox.as_str() {
-                InboxName::PRIMARY => "no session is the project's primary, and nobody waits there",
-                _ => "no session has this name, and nobody waits there",
+                InboxName::PRIMARY => {
+                    "no session is the project's primary, and the inbox has no waiter"
+                }
+                _ => "no session has this name, and the inbox has no waiter",
             };
             return Explained::new(Reason::NoReader, text);
         };

@@ -34,7 +34,7 @@ mod shrink;
 pub(crate) use shrink::shrink;
 
 /// The error text for a lost record that no snapshot includes.
-const LOST: &str = "it cannot be read, and no snapshot holds what it changed";
+const LOST: &str = "the record is unreadable and newer than every snapshot";
 /// The number of record numbers skipped above the last one that may have been used.
 const GAP: Seq = 1_000_000;
 
@@ -151,7 +151,7 @@ pub(crate) fn replace_derived(
     checks: DurabilityChecks,
     error: OpenError,
 ) -> Result<(), OpenError> {
-    tracing::warn!(%error, "what sled derives from its file is left out, and the journal copied");
+    tracing::warn!(%error, "the journal is copied without the data that sled derives from its file");
     match replace(lock, checks, &[CopySource::DataFile, CopySource::Salvaged]) {
         Err(full @ OpenError::Full) => Err(full),
         replaced => replaced.map(drop).map_err(|_| error),

@@ -106,7 +106,7 @@ fn finish(files: &Files) -> io::Result<()> {
     remove_all(&files.staging())?;
     PreOpenBackup::finish(files)?;
     if is_there(&files.staged())? {
-        tracing::warn!("what was made by a run that was cut short is put in place");
+        tracing::warn!("the files of an interrupted run are moved into place");
         move_into_place(files)?;
     }
     // Earlier builds made the copy complete here, and replaced the journal with two renames.

@@ -36,7 +36,7 @@ pub enum OpenError {
     },
     /// The stored data differs from the data that was written.
     #[error(
-        "the journal is broken at record {at} ({reason}): `hubd doctor` tells what can be saved, `hubd adopt` saves it"
+        "the journal is broken at record {at} ({reason}): `hubd doctor` shows which records can be saved, `hubd adopt` saves it"
     )]
     Broken {
         /// The first record that cannot be read.
@@ -46,19 +46,19 @@ pub enum OpenError {
     },
     /// There are records, but no valid epoch file.
     #[error(
-        "the file 'epoch' is missing or broken: put it back, or run `hubd adopt` to go on with what the journal holds"
+        "the file 'epoch' is missing or broken: put it back, or run `hubd adopt` to continue with the readable part of the journal"
     )]
     NoEpoch,
     /// The write-ahead log is missing; it may have contained the newest records.
     #[error(
         "the file 'wal' is missing, and what was stored last may have been only there: put it back, or run `hubd adopt` \
-         to go on with what the journal holds"
+         to continue with the readable part of the journal"
     )]
     NoLog,
     /// The write-ahead log was emptied or replaced by an older one.
     #[error(
         "the file 'wal' does not hold record {logged}, which was written to it: what was stored last may have been only \
-         there; put the newer file back, or run `hubd adopt` to go on with what the journal holds"
+         there; put the newer file back, or run `hubd adopt` to continue with the readable part of the journal"
     )]
     OldLog {
         /// The last record known to be written to the log.

@@ -51,7 +51,7 @@ pub(crate) fn shrink(lock: &DirLock, anchor: &Anchor, checks: DurabilityChecks) 
         Ok(Replaced { aside, whole: true }) => {
             let removed = aside.iter().try_for_each(|path| remove_all(path));
             if let Err(error) = removed {
-                tracing::warn!(%error, "what was there before could not be removed");
+                tracing::warn!(%error, "the old files could not be removed");
             }
         }
         Ok(_) => {}
@@ -66,7 +66,7 @@ fn make_room(files: &Files, checks: DurabilityChecks) -> CopySource {
     disk_space::release(&files.reserve());
     #[cfg(target_os = "linux")]
     if let Err(error) = hole_punch::free_segments(files, checks) {
-        tracing::warn!(%error, "the room of what was dropped could not be given back to the disk");
+        tracing::warn!(%error, "the space of the dropped entries could not be returned to the disk");
     }
     CopySource::Salvaged
 }
