@@ -35,7 +35,7 @@ const MAX_LIMIT: usize = 2_000;
 /// Longest wait for a question in one request, in seconds.
 const MAX_TIMEOUT: u64 = 3600;
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct QuestionListParams {
     project: Option<ProjectName>,
@@ -43,16 +43,6 @@ pub(super) struct QuestionListParams {
     state: QuestionStates,
     before: Option<Seq>,
     limit: Option<usize>,
-}
-
-impl QuestionListParams {
-    /// The first page of the open questions of a project.
-    pub(super) fn open_of(project: ProjectName) -> Self {
-        Self {
-            project: Some(project),
-            ..Self::default()
-        }
-    }
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -5,21 +5,21 @@ use axum::extract::State;
 use axum::http::Extensions;
 use hub_protocol::{
     Answer, AnswerPost, ByPost, Counted, Framed, InboxName, Kind, OwnWords, Post, Question,
-    QuestionState, Questions, Quoted, Seq, Session,
+    QuestionState, Quoted, Seq, Session,
 };
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::super::{answers, notify, questions, sessions, stored};
+use super::super::{answers, needs, notify, questions, sessions, stored};
 use super::McpCaller;
 use super::arguments::{
     AnswerArguments, AskArguments, ClaimArguments, InboxArguments, LONGEST, NotifyArguments,
     SessionsArguments, read, seconds,
 };
 use super::pending::Unacknowledged;
-use super::reply::{QUESTIONS, Reply, SESSIONS, explained, framed, stored_as};
+use super::reply::{NEEDS, Reply, SESSIONS, explained, framed, of_need, stored_as};
 use crate::core::controls::controls;
 use crate::http::error::{ApiError, Code};
 use crate::http::request::caller::Caller;
@@ -214,36 +214,23 @@ impl ToolCall {
     async fn inbox(&self, arguments: Value) -> Result<Reply, ApiError> {
         let InboxArguments {} = read(arguments)?;
         self.demand_inbox()?;
-        let hub = State(self.hub.clone());
-        let list = questions::QuestionListParams::open_of(self.caller.project.clone());
-        let Json(Questions { mut questions, .. }) = questions::list(hub, Params(list)).await?;
-        questions.retain(|it| !it.state.is_final());
+        let needs = needs::open_of(&self.hub, &self.caller.project).await?;
         let taken = self.unacknowledged.take(&self.hub, &self.caller).await?;
         let words = match &taken {
             Some((_, ids)) => OwnWords::of(Counted(ids.len(), "notification")).and(" for you. "),
             None => OwnWords::of("No notifications are pending for you. "),
         };
-        let words = words.and(Counted(questions.len(), "open question"));
+        let words = words.and(Counted(needs.len(), "open need"));
         let mut reply = Reply::of(words.and(" in this project."));
         let (batch, ids) = taken.unzip();
         reply.data.extend(batch);
         reply.taken = Some(ids.unwrap_or_default());
-        if !questions.is_empty() {
-            reply.data.push(framed(
-                QUESTIONS,
-                &questions,
-                &[
-                    "id",
-                    "from",
-                    "from_name",
-                    "type",
-                    "ts",
-                    "state",
-                    "by",
-                    "msg",
-                    "options",
-                ],
-            )?);
+        if !needs.is_empty() {
+            let needs: Vec<_> = needs.iter().map(of_need).collect();
+            let members = [
+                "id", "kind", "session", "name", "title", "since", "claimed", "msg", "controls",
+            ];
+            reply.data.push(framed(NEEDS, &needs, &members)?);
         }
         Ok(reply)
     }
