@@ -12,7 +12,7 @@
 ;;
 ;;   M-x hub-send              sends a line to an agent, with the region
 ;;   M-x hub-capture           writes a longer message in a buffer
-;;   M-x hub-questions         lists the open questions, and answers them
+;;   M-x hub-needs             lists what you have to do, and answers questions
 ;;   M-x hub-mode-line-mode    shows how many agents wait for you
 ;;
 ;; An example of a configuration:
@@ -56,7 +56,7 @@ silent for long."
   (let ((map (make-sparse-keymap)))
     (define-key map "s" #'hub-send)
     (define-key map "c" #'hub-capture)
-    (define-key map "q" #'hub-questions)
+    (define-key map "n" #'hub-needs)
     map)
   "The commands of the hub, for a key of your choice.")
 ;;;###autoload
@@ -208,63 +208,61 @@ with the message."
   (interactive)
   (quit-window t))
 
-;;; Questions
+;;; Needs
 
-(defvar hub-questions-mode-map
+(defvar hub-needs-mode-map
   (let ((map (make-sparse-keymap)))
     (define-key map (kbd "RET") #'hub-answer)
     (define-key map "a" #'hub-allow)
     (define-key map "d" #'hub-deny)
-    (define-key map "v" #'hub-view-question)
+    (define-key map "e" #'hub-done)
+    (define-key map "v" #'hub-view-need)
     map)
-  "The keys of the list of questions.")
+  "The keys of the list of needs.")
 
-(defvar hub-question-mode-map
+(defvar hub-need-mode-map
   (let ((map (make-sparse-keymap)))
     (define-key map "a" #'hub-allow)
     (define-key map "d" #'hub-deny)
     map)
-  "The keys of a question that is shown whole.")
+  "The keys of a need that is shown whole.")
 
-(define-derived-mode hub-question-mode special-mode "Hub-Question"
-  "A question, with all that its answer allows.
-\\{hub-question-mode-map}")
+(define-derived-mode hub-need-mode special-mode "Hub-Need"
+  "A need, with all that it says.
+\\{hub-need-mode-map}")
 
-(define-derived-mode hub-questions-mode tabulated-list-mode "Hub-Questions"
-  "The open questions of all agents.
-\\{hub-questions-mode-map}"
-  (setq tabulated-list-format [("Id" 6 hub--older-p) ("Age" 5 nil) ("From" 16 t)
-                               ("Project" 14 t) ("Question" 0 nil)]
-        tabulated-list-entries #'hub--question-entries)
+(define-derived-mode hub-needs-mode tabulated-list-mode "Hub-Needs"
+  "What you have to do, as the dashboard lists it.
+\\{hub-needs-mode-map}"
+  (setq tabulated-list-format [("Id" 6 nil) ("Kind" 10 t) ("Age" 5 nil) ("From" 16 t)
+                               ("Project" 14 t) ("Text" 0 nil)]
+        tabulated-list-entries #'hub--need-entries)
   (tabulated-list-init-header))
 
 ;;;###autoload
-(defun hub-questions ()
-  "List the open questions of all agents, the oldest first."
+(defun hub-needs ()
+  "List what you have to do: the most urgent kind first."
   (interactive)
-  (with-current-buffer (get-buffer-create "*hub questions*")
-    (hub-questions-mode)
+  (with-current-buffer (get-buffer-create "*hub needs*")
+    (hub-needs-mode)
     (tabulated-list-print)
     (pop-to-buffer (current-buffer))))
 
-(defun hub--question-entries ()
-  "Return the open questions as the entries of the list."
-  (let ((answer (hub--run '("questions" "--all-projects" "--json"))))
-    (mapcar (lambda (question)
-              (let-alist question
-                (list question
-                      (vector (number-to-string .id) (hub--age .ts)
-                              (or .from_name .from)
-                              (file-name-nondirectory .project)
-                              (hub--visible (car (split-string .text "\n")))))))
-            (alist-get 'questions (hub--parse answer)))))
+(defun hub--need-entries ()
+  "Return the open needs as the entries of the list."
+  (mapcar (lambda (need)
+            (let-alist need
+              (list need
+                    (vector .id (string-replace "_" " " .kind) (hub--age .since)
+                            (hub--visible .name)
+                            (file-name-nondirectory .project)
+                            (hub--visible (car (split-string .brief "\n")))))))
+          (seq-remove (lambda (need) (alist-get 'settled need))
+                      (alist-get 'needs
+                                 (hub--parse (hub--run '("needs" "--json")))))))
 
-(defconst hub--question-column 46
-  "The width of the columns before the question, with their gaps.")
-
-(defun hub--older-p (one other)
-  "Whether the entry ONE of the list was asked before OTHER."
-  (< (alist-get 'id (car one)) (alist-get 'id (car other))))
+(defconst hub--text-column 57
+  "The width of the columns before the text, with their gaps.")
 
 (defun hub--age (time)
   "Return how long ago TIME was, in one unit."
@@ -279,111 +277,141 @@ with the message."
   (replace-regexp-in-string "[\u200e\u200f\u202a-\u202e\u2066-\u2069[:cntrl:]]"
                             "" (subst-char-in-string ?\t ?\s text)))
 
+(defun hub--visible-lines (text)
+  "Return TEXT like `hub--visible', with its line feeds."
+  (mapconcat #'hub--visible (split-string text "\n") "\n"))
+
 (defvar-local hub--viewed nil
-  "The question that this buffer shows.")
+  "The need that this buffer shows.")
 
 (defvar-local hub--request-end nil
   "Where the text ends that would be allowed.")
 
-(defun hub--question ()
-  "Return the question of this line, or of this buffer."
+(defun hub--need ()
+  "Return the need of this line, or of this buffer."
   (or hub--viewed (tabulated-list-get-id)
-      (user-error "There is no question on this line")))
+      (user-error "There is no need on this line")))
 
-(defun hub--answer (question answer)
-  "Answer QUESTION with ANSWER, and list the others.
-ANSWER is a text, or a list with one for each question of a dialog."
-  (let ((id (number-to-string (alist-get 'id question))))
-    (if (listp answer)
-        (hub--run `("answer" ,id ,@(mapcar (lambda (it) (concat "--each=" it)) answer)))
-      (hub--run (list "answer" id "-") answer))
-    (when (derived-mode-p 'hub-questions-mode)
-      (revert-buffer))
-    (message "Answered %s" id)))
+(defun hub--whole (need)
+  "Return NEED whole: with its text, and the controls that answer it."
+  (hub--parse (hub--run (list "needs" "--json" (alist-get 'id need)))))
 
-(defun hub--read (question control)
-  "Read an answer for one CONTROL of QUESTION.
+(defun hub--control (need)
+  "Return the first control that answers NEED, which is whole."
+  (car (alist-get 'controls need)))
+
+(defun hub--end (need args &optional input)
+  "End NEED by running hubctl with ARGS and INPUT, and list the others."
+  (hub--run args input)
+  (when (derived-mode-p 'hub-needs-mode)
+    (revert-buffer))
+  (message "Done: %s" (alist-get 'id need)))
+
+(defun hub--answer (need answer)
+  "Answer NEED with ANSWER, and list the others.
+ANSWER is a text, or a list with one for each question of a dialog.
+A session that has stopped gets the text as a message."
+  (let-alist need
+    (cond ((listp answer)
+           (hub--end need `("answer" ,.id ,@(mapcar (lambda (it) (concat "--each=" it))
+                                                    answer))))
+          (.closable
+           (hub--end need (list "notify" "--type" "message" "--to" .session
+                                "--project" .project "-")
+                     answer))
+          (t (hub--end need (list "answer" .id "-") answer)))))
+
+(defun hub--read (need control)
+  "Read an answer for one CONTROL of NEED.
 Its options are offered for completion."
   (let-alist control
-    (let ((prompt (format "%s " (hub--visible (or .question (alist-get 'text question)))))
+    (let ((prompt (format "%s " (hub--visible (or .question (alist-get 'text need)))))
           (labels (mapcar (lambda (it) (alist-get 'label it)) .options)))
       (if labels (completing-read prompt labels) (read-string prompt)))))
 
-(defun hub-answer (question answer)
-  "Answer QUESTION with ANSWER: a text, or a list of texts.
-Interactively, the question is the one of this line, and its options are
+(defun hub-answer (need answer)
+  "Answer NEED with ANSWER: a text, or a list of texts.
+Interactively, the need is the one of this line, and its options are
 offered for completion.  A dialog with several questions asks for the
 answer to each."
   (interactive
-   (let* ((question (hub--question))
-          (answers (mapcar (lambda (control) (hub--read question control))
-                           (alist-get 'controls question))))
-     (list question (if (cdr answers) answers (car answers)))))
+   (let* ((need (hub--whole (hub--need)))
+          (controls (or (alist-get 'controls need)
+                        (user-error "Nobody would read an answer: press e")))
+          (answers (mapcar (lambda (control) (hub--read need control)) controls)))
+     (list need (if (cdr answers) answers (car answers)))))
   (when (seq-some #'string-blank-p (ensure-list answer))
     (user-error "The answer is empty"))
-  (hub--answer question answer))
+  (hub--answer need answer))
 
 (defun hub--decision ()
-  "Return the question of this line, which must ask for a decision."
-  (let ((question (hub--question)))
-    (let-alist question
-      (unless (equal (alist-get 'type (car .controls)) "verdict")
-        (user-error "This question needs an answer: press RET")))
-    question))
+  "Return the need of this line, which must ask for a decision."
+  (let ((need (hub--whole (hub--need))))
+    (unless (equal (alist-get 'type (hub--control need)) "verdict")
+      (user-error "This is not answered by a decision: press RET"))
+    need))
 
-(defun hub-allow (question)
-  "Allow what QUESTION asks for: a tool, or a plan.
+(defun hub-allow (need)
+  "Allow what NEED asks for: a tool, or a plan.
 Its whole text must be on the screen: unless the line of the list shows
 it, it is shown in a buffer of its own, where `a' allows it once its end
 is visible."
   (interactive (list (hub--decision)))
-  (let-alist question
-    (cond ((not (eq .complete t))
-           (user-error "Not all of it can be shown here: open it on the dashboard"))
-          ((hub--drawn-p .text)
-           (hub--answer question "allow"))
-          (t
-           (hub-view-question question)
-           (message "Read it to its end, then press a there")))))
+  (cond ((not (alist-get 'allow (hub--control need)))
+         (user-error "The hub does not have all of it: allow it in the agent's own terminal"))
+        ((hub--drawn-p need)
+         (hub--answer need "allow"))
+        (t
+         (hub-view-need need)
+         (message "Read it to its end, then press a there"))))
 
-(defun hub--drawn-p (text)
-  "Whether TEXT is visible to its end: on its line of the list, or in its buffer."
+(defun hub--drawn-p (need)
+  "Whether the text of NEED is visible to its end: on its line, or in its buffer."
   (when-let ((window (get-buffer-window nil t)))
-    (if (derived-mode-p 'hub-questions-mode)
-        (and (not (string-search "\n" text))
-             (< (+ hub--question-column (string-width text))
-                (window-body-width window)))
+    (if (derived-mode-p 'hub-needs-mode)
+        (let-alist need
+          (and .complete
+               (not (string-search "\n" .brief))
+               (< (+ hub--text-column (string-width .brief))
+                  (window-body-width window))))
       (let ((start (window-start window)))
         (and (<= start hub--request-end)
              (<= (count-screen-lines start hub--request-end nil window)
                  (window-body-height window)))))))
 
-(defun hub-deny (question reason)
-  "Deny what QUESTION asks for, and tell the agent the REASON."
+(defun hub-deny (need reason)
+  "Deny what NEED asks for, and tell the agent the REASON."
   (interactive (list (hub--decision) (read-string "Reason (may be empty): ")))
-  (hub--answer question (if (string-blank-p reason) "deny" (concat "deny: " reason))))
+  (hub--answer need (if (string-blank-p reason) "deny" (concat "deny: " reason))))
 
-(defun hub-view-question (question)
-  "Show the whole QUESTION, with its options and its data."
-  (interactive (list (hub--question)))
-  (with-current-buffer (get-buffer-create "*hub question*")
+(defun hub-done (need)
+  "End NEED, which is not a question: its session needs nothing."
+  (interactive (list (hub--need)))
+  (hub--end need (list "done" (alist-get 'id need))))
+
+(defun hub-view-need (need)
+  "Show the whole NEED, with its options and the words before it."
+  (interactive (list (hub--whole (hub--need))))
+  (with-current-buffer (get-buffer-create "*hub need*")
     (let ((inhibit-read-only t)
           end)
       (erase-buffer)
-      (let-alist question
-        (insert (format "%s asks in %s:\n\n%s" (or .from_name .from) .project
-                        (mapconcat #'hub--visible (split-string .text "\n") "\n")))
+      (let-alist need
+        (insert (format "%s %s in %s:\n\n%s" (hub--visible .name) (hub--visible .title)
+                        .project (hub--visible-lines .text)))
         (setq end (point))
         (insert "\n")
-        (dolist (option .options)
-          (insert "\n- " (hub--visible option)))
-        (when .data
-          (insert "\n\n" (json-encode .data))
-          (json-pretty-print (save-excursion (re-search-backward "^[[{]") (point))
-                             (point))))
+        (dolist (control .controls)
+          (dolist (option (alist-get 'options control))
+            (let-alist option
+              (insert "\n- " (hub--visible .label))
+              (unless (string-blank-p (or .description ""))
+                (insert " – " (hub--visible .description))))))
+        (when .context
+          (insert "\n\nBefore it asked:\n\n" (hub--visible-lines .context))))
       (goto-char (point-min))
-      (hub-question-mode)
-      (setq hub--viewed question
+      (hub-need-mode)
+      (setq hub--viewed need
             hub--request-end end))
     (set-window-point (display-buffer (current-buffer)) (point-min))))
 
@@ -404,7 +432,7 @@ is visible."
 
 (defvar hub--mode-line-map
   (let ((map (make-sparse-keymap)))
-    (define-key map [mode-line mouse-1] #'hub-questions)
+    (define-key map [mode-line mouse-1] #'hub-needs)
     map)
   "The keys of the hub's part of the mode line.")
 

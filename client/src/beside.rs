@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::Path as FilePath;
 
-use hub_protocol::{ByPost, Question, Snooze, Timestamp};
+use hub_protocol::{ByPost, Snooze, Timestamp};
 use reqwest::{Method, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Error;
 use crate::hub::sse::{Event, EventParser, chunk};
-use crate::hub::{Hub, PATIENCE, Path, Request, json, pages, parse};
+use crate::hub::{Hub, PATIENCE, Path, Request, json, parse};
 use crate::identity::Context;
 use crate::identity::sender::by;
 use crate::settings::{Address, HubLocation};
@@ -67,11 +67,6 @@ impl Connection {
     /// `GET path`.
     pub async fn get<T: DeserializeOwned>(&self, path: Path) -> Result<T, Error> {
         parse(&self.hub.text(&Request::get(path)).await?)
-    }
-
-    /// All open questions, oldest first.
-    pub async fn questions(&self) -> Result<Vec<Question>, Error> {
-        pages::questions(&self.hub, &Path::new("/questions")).await
     }
 
     /// `POST path` with a JSON body.

@@ -179,7 +179,10 @@ fn beginning(json: &str) -> String {
     let msg = whole["msg"].as_str().unwrap_or_default();
     let cut = shortened(msg, BEGINNING);
     let mut short = String::from("{");
-    for field in ["id", "ts", "from", "type", "priority", "reply_to"] {
+    let fields = [
+        "id", "ts", "from", "type", "priority", "reply_to", "kind", "session", "name", "since",
+    ];
+    for field in fields {
         if let Some(value) = whole.get(field) {
             // Writing to a String cannot fail.
             let _ = write!(short, "\"{field}\":{value},");

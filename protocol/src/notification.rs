@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::{Evidence, InboxName, InboxTouched, Kind, Priority, ProjectName, Seq, Timestamp};
 
-/// The largest notification in bytes of its stored JSON.
+/// The largest notification that a client posts, in bytes of its stored JSON; and the longest text of an agent that the hub keeps,
+/// in bytes.
 pub const MAX_ITEM_BYTES: usize = 64 * 1024;
 
 /// A stored notification. Fields keep this order on the wire.

@@ -30,16 +30,24 @@
   (alist-get 'id (hub--parse
                   (hub--run (list "notify" "--json" "--from" from "--type" type text)))))
 
+(defun hub-test-hook (event)
+  "Send the hook EVENT of an agent, which the hub may hold; return the process."
+  (make-process :name "hub-test-hook" :noquery t
+                :command (list "curl" "-s" "--unix-socket"
+                               (expand-file-name "hub.sock" (getenv "HUB_STATE_DIR"))
+                               "--data-binary" event "http://localhost/hooks/claude")))
+
 (defun hub-test-held (from questions)
-  "Ask QUESTIONS in a dialog of the agent FROM; return the question's number.
+  "Ask QUESTIONS in a dialog of the agent FROM; return the question's number."
+  (hub-test-held-tool from "AskUserQuestion" (format "{\"questions\": [%s]}" questions)))
+
+(defun hub-test-held-tool (from tool input)
+  "Ask for the agent FROM to use TOOL with INPUT; return the question's number.
 The agent's hook waits for the answer."
   (let ((event (format "{\"session_id\": \"%s\", \"hook_event_name\": \"PermissionRequest\",
-\"tool_name\": \"AskUserQuestion\", \"tool_input\": {\"questions\": [%s]}}" from questions))
+\"tool_name\": \"%s\", \"tool_input\": %s}" from tool input))
         id)
-    (make-process :name "hub-test-held" :noquery t
-                  :command (list "curl" "-s" "--unix-socket"
-                                 (expand-file-name "hub.sock" (getenv "HUB_STATE_DIR"))
-                                 "--data-binary" event "http://localhost/hooks/claude"))
+    (hub-test-hook event)
     (hub-test-until
      (lambda ()
        (dolist (it (alist-get 'questions (hub--parse (hub-test-ctl "questions --all-projects --json"))))
@@ -114,26 +122,30 @@ The agent's hook waits for the answer."
        (should (equal .msg "First line.\n\nMore: \"quotes\" and --dashes."))
        (should (equal .data.line 4))))))
 
+(defun hub-test-goto (id)
+  "Go to the line of the need ID of the list, which is read again."
+  (revert-buffer)
+  (goto-char (point-min))
+  (while (not (equal id (alist-get 'id (tabulated-list-get-id))))
+    (unless (zerop (forward-line))
+      (ert-fail (list "not listed" id (buffer-string))))))
+
 (ert-deftest hub-test-questions-are-listed-and-answered ()
   (let ((first (hub-test-ask "asker-1" "question" "Which\u202e database?"))
         (second (hub-test-ask "asker-2" "approval" "May I push?")))
-    (hub-questions)
-    (with-current-buffer "*hub questions*"
-      (goto-char (point-min))
-      (let-alist (tabulated-list-get-id)
-        (should (equal .id first)))
-      (should (string-match-p "asker-1 +emacs +Which\\[U\\+202E\\] database\\?"
+    (hub-needs)
+    (with-current-buffer "*hub needs*"
+      (hub-test-goto (number-to-string first))
+      (should (string-match-p "question +now +asker-1 +emacs +Which\\[U\\+202E\\] database\\?"
                               (thing-at-point 'line t)))
-      (hub-view-question (hub--question))
-      (with-current-buffer "*hub question*"
+      (call-interactively #'hub-view-need)
+      (with-current-buffer "*hub need*"
         (should (string-match-p "asker-1 asks in emacs:" (buffer-string))))
       (should-error (call-interactively #'hub-allow) :type 'user-error)
       (hub-test-with-input '("postgres") (call-interactively #'hub-answer))
       (let-alist (hub-test-question first)
         (should (equal (list .state .answer) '("answered" "postgres"))))
-      (goto-char (point-min))
-      (let-alist (tabulated-list-get-id)
-        (should (equal .id second)))
+      (hub-test-goto (number-to-string second))
       (hub-test-with-input '("not today") (call-interactively #'hub-deny))
       (let-alist (hub-test-question second)
         (should (equal .answer "deny: not today")))
@@ -141,45 +153,76 @@ The agent's hook waits for the answer."
       (let* ((part "{\"question\": \"%s?\", \"options\": [{\"label\": \"%s; b\"}]}")
              (parts (concat (format part "One" "a") "," (format part "Two" "c")))
              (third (hub-test-held "asker-6" parts)))
-        (revert-buffer)
-        (goto-char (point-min))
-        (while (not (equal third (alist-get 'id (tabulated-list-get-id))))
-          (forward-line))
+        (hub-test-goto (number-to-string third))
         (hub-test-with-input '("a; b" "-x") (call-interactively #'hub-answer))
         (let-alist (hub-test-question third)
           (should (equal .answers '("a; b" "-x")))))
       ;; A second answer is refused with the reason.
-      (let ((refused (should-error (hub--answer `((id . ,second)) "allow")
+      (let ((refused (should-error (hub--answer `((id . ,(number-to-string second))) "allow")
                                    :type 'user-error)))
         (should (string-match-p "answered" (error-message-string refused)))))))
 
+(ert-deftest hub-test-a-session-that-has-stopped-gets-a-message-or-is-done ()
+  (let ((words (concat "It is written. " (make-string 300 ?x) " The end.")))
+    (dolist (name '("stopped-1" "stopped-2"))
+      (hub-test-hook (json-serialize `((hook_event_name . "Stop") (session_id . ,name)
+                                       (cwd . "/") (last_assistant_message . ,words)))))
+    (cl-flet ((need (session)
+                (cl-find session (mapcar #'car (hub--need-entries))
+                         :key (lambda (it) (alist-get 'session it)) :test #'equal)))
+      (hub-test-until (lambda () (and (need "stopped-1") (need "stopped-2"))))
+      (hub-needs)
+      (with-current-buffer "*hub needs*"
+        (hub-test-goto (alist-get 'id (need "stopped-1")))
+        (call-interactively #'hub-view-need)
+        (with-current-buffer "*hub need*"
+          (should (string-search words (buffer-string))))
+        (let ((project (alist-get 'project (need "stopped-1"))))
+          (hub-test-with-input '("Go on.") (call-interactively #'hub-answer))
+          (let-alist (hub--parse (hub--run (list "history" "--limit" "1" "--json"
+                                                 "--project" project)))
+            (should (equal (list .to .msg) '("stopped-1" "Go on.")))))
+        (hub-test-goto (alist-get 'id (need "stopped-2")))
+        (call-interactively #'hub-done)
+        (should-not (need "stopped-2"))))))
+
 (ert-deftest hub-test-only-a-request-that-is-drawn-to-its-end-is-allowed ()
-  (let ((hidden (hub-test-ask "asker-3" "approval" "rm \u202ea"))
-        (long (hub-test-ask "asker-4" "approval"
-                            (mapconcat #'number-to-string (number-sequence 1 500) "\n")))
-        (short (hub-test-ask "asker-5" "approval" "ls")))
-    (hub-questions)
+  (let* ((id (lambda (from text)
+               (number-to-string (hub-test-ask from "approval" text))))
+         (long (funcall id "asker-4" (mapconcat #'number-to-string (number-sequence 1 500) "\n")))
+         (hidden (funcall id "asker-3" "rm \u202ea"))
+         (short (funcall id "asker-5" "ls")))
+    (hub-needs)
     (cl-flet ((allow (id)
-                (with-current-buffer "*hub questions*"
-                  (goto-char (point-min))
-                  (while (not (equal (alist-get 'id (tabulated-list-get-id)) id))
-                    (forward-line))
+                (with-current-buffer "*hub needs*"
+                  (hub-test-goto id)
                   (call-interactively #'hub-allow)))
-              (state (id) (alist-get 'state (hub-test-question id))))
-      (let ((refused (should-error (allow hidden) :type 'user-error)))
-        (should (string-match-p "dashboard" (error-message-string refused))))
+              (state (id) (alist-get 'state (hub-test-question (string-to-number id)))))
       (allow short)
       (should (equal (state short) "answered"))
+      ;; Its line shows only that something is hidden.
+      (allow hidden)
+      (should (equal (state hidden) "open"))
+      (with-current-buffer "*hub need*"
+        (should (string-search "rm [U+202E]a" (buffer-string))))
       (allow long)
       (should (equal (state long) "open"))
-      (with-current-buffer "*hub question*"
+      (with-current-buffer "*hub need*"
         (call-interactively #'hub-allow)
         (should (equal (state long) "open"))
         (set-window-start (get-buffer-window nil t) (- hub--request-end 5))
         (call-interactively #'hub-allow))
       (should (equal (state long) "answered"))
-      (should (equal (state hidden) "open"))
-      (hub--answer `((id . ,hidden)) "deny"))))
+      (hub--answer `((id . ,hidden)) "deny"))
+    ;; The hub does not have the change that this would make.
+    (let* ((file (hub-test-held-tool "asker-7" "Write" "{\"file_path\": \"/a\"}"))
+           (refused (should-error
+                     (with-current-buffer "*hub needs*"
+                       (hub-test-goto (number-to-string file))
+                       (call-interactively #'hub-allow))
+                     :type 'user-error)))
+      (should (string-match-p "own terminal" (error-message-string refused)))
+      (hub--run (list "answer" (number-to-string file) "deny")))))
 
 (ert-deftest hub-test-a-missing-program-is-named ()
   (let* ((hub-program "hubctl-that-does-not-exist")

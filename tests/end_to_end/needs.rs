@@ -41,6 +41,28 @@ fn a_need_is_listed_until_it_is_done_and_can_be_put_off_or_opened_again() {
 }
 
 #[test]
+fn a_need_is_shown_with_its_whole_text_and_the_words_before_it() {
+    let place = Place::with_hub();
+    let long = format!("{}end", "word ".repeat(100));
+    let stop = json!({
+        "hook_event_name": "Stop", "session_id": "w1", "cwd": place.path("work"), "last_assistant_message": long,
+    });
+    place.hubctl("hook claude").stdin(stop.to_string()).ok();
+    place.ctl(format!("ask --from w1 --option yes '{long}?'"));
+    let (id, _) = needs(&place).remove(0);
+    let shown = place.ctl(format!("needs {id}")).stdout;
+    for part in [
+        &format!(": \"{long}?\"  [1] yes"),
+        &format!("before: \"{long}\""),
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(place.json(format!("needs {id} --json"))["context"], long);
+    let none = place.hubctl("needs s9").fails(1);
+    none.warns("`hubctl needs` lists them");
+}
+
+#[test]
 fn a_question_is_not_done_before_it_is_answered() {
     let place = Place::with_hub();
     place.register("w1", &json!({}));

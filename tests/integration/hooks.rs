@@ -255,12 +255,48 @@ async fn an_event_too_large_for_a_notification_is_cut_and_can_be_read() {
         .get("/notifications?types=approval")
         .await
         .expect(200);
-    assert!(asked.body.len() < 64 * 1024, "{} bytes", asked.body.len());
+    assert!(asked.body.len() < 66 * 1024, "{} bytes", asked.body.len());
     let asked = &asked.json()["notifications"][0];
     assert!(asked["data"]["cut"].is_string(), "{asked}");
     let content = asked["data"]["request"]["tool_input"]["content"].as_str();
     let content = content.expect("a text");
-    assert!(content.len() > 30_000 && content.ends_with("x…"), "{asked}");
+    assert_eq!(content.find('…'), Some(64 * 1024), "{asked}");
+    assert!(content.ends_with("all of it is in the agent's own session]"));
+}
+
+/// The last message of a turn, the question and the plan are whole up to 64 KiB; a longer one says that it is cut.
+#[tokio::test]
+async fn an_agents_words_are_whole_up_to_the_limit() {
+    const LIMIT: usize = 64 * 1024;
+    let (_hub, client) = hub_with(&["approvals=false"]);
+    for (session, more) in [("at", 0), ("above", 1)] {
+        // JSON writes the line feeds and quotes in two bytes.
+        let text =
+            "\"word\n\" ".repeat(LIMIT / 8)[..LIMIT - 1].to_owned() + "e" + &"x".repeat(more);
+        let stop = json!({ "hook_event_name": "Stop", "last_assistant_message": text });
+        let plan = json!({ "hook_event_name": "PreToolUse", "tool_name": "ExitPlanMode", "tool_input": { "plan": text } });
+        for (part, event) in [("stop", stop), ("plan", plan)] {
+            let session = format!("{session}-{part}");
+            client.hook("", &session, event).await;
+            let needs = client.read("/needs").await["needs"].take();
+            let mut needs = needs.as_array().unwrap().iter();
+            let need = needs.find(|it| it["session"] == *session).expect("a need");
+            let need = client
+                .read(&format!("/needs/{}", need["id"].as_str().unwrap()))
+                .await;
+            let said = need["text"].as_str().unwrap();
+            if more == 0 {
+                assert_eq!(said.len(), LIMIT, "{session}");
+                assert!(said == text, "{session}");
+            } else {
+                let end = "…\n\n[cut by the hub: all of it is in the agent's own session]";
+                assert!(said.strip_suffix(end) == Some(&text[..LIMIT]), "{session}");
+            }
+            if part == "plan" {
+                assert_eq!(need["controls"][0]["allow"], more == 0, "{session}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

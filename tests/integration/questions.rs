@@ -546,7 +546,7 @@ async fn a_held_permission_accepts_only_a_decision() {
 #[tokio::test]
 async fn a_request_says_whether_its_text_is_the_whole_of_it() {
     let (_hub, client) = hub_with(&["approvals=false"]);
-    let long = "x".repeat(60_000);
+    let long = "x".repeat(64 * 1024 + 1);
     for (tool, input, text, complete) in [
         (
             "Bash",
@@ -588,7 +588,8 @@ async fn a_request_says_whether_its_text_is_the_whole_of_it() {
     hook(&client, event).await;
     let question = open(&client).await;
     assert_eq!(question["complete"], false);
-    assert!(question["text"].as_str().unwrap().ends_with('…'));
+    let text = question["text"].as_str().unwrap();
+    assert!(text.ends_with("[cut by the hub: all of it is in the agent's own session]"));
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { listEnded, oneLine, sessionFinder, shortPaths, stateLabel, summarize, wakeLabel } from '../../web/core/sessions.js';
+import { listEnded, sessionFinder, shortPaths, stateLabel, summarize, wakeLabel } from '../../web/core/sessions.js';
 
 /** @typedef {import('../../web/core/types.js').Session} Session */
 
@@ -36,15 +36,6 @@ test('a waiter is live, stale or none, in words', () => {
   assert.equal(wakeLabel({ wake: 'stale' }).text, 'waiter stale');
   assert.match(wakeLabel({ wake: 'live', waiter: { since: '', way: 'rewake' } }).means, /rewake/);
   assert.match(wakeLabel({ wake: 'live' }, { since: '', way: 'wait' }).means, /wait\./);
-});
-
-test('a last message is one line, without the name and the state that are shown beside it', () => {
-  assert.equal(oneLine('Agent login completed:\n  all  done', 'login'), 'all done');
-  assert.equal(oneLine('Agent login completed (worker of lead): all done', 'login'), 'all done');
-  assert.equal(oneLine('Manager login completed its goal', 'login'), 'completed its goal');
-  assert.equal(oneLine('Agent login is waiting for input: Which?', 'login'), 'Which?');
-  assert.equal(oneLine('Agent login failed: billing_error', 'login'), 'failed: billing_error');
-  assert.equal(oneLine('Agent login2 completed', 'login'), 'Agent login2 completed');
 });
 
 test('background work is described in a sentence', () => {

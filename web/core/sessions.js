@@ -103,24 +103,6 @@ export function wakeLabel({ wake, waiter }, holder = waiter) {
   return { text: WAKE_LABELS[wake].text, means: WAKE_LABELS[wake].means + way };
 }
 
-/** The hub's prefix of an agent's text; it repeats the state. */
-const STATE_PREFIX = /^(?:completed(?: its goal| \(worker of [^)]*\))?|is waiting for input): (?=.)/;
-
-/**
- * The text of a notification in one line, without the name and the state that the page shows beside it.
- *
- * @param {string} msg
- * @param {string} name
- */
-export function oneLine(msg, name) {
-  const line = msg.replace(/\s+/g, ' ').trim();
-  for (const title of ['Agent', 'Manager']) {
-    const head = `${title} ${name} `;
-    if (line.startsWith(head)) return line.slice(head.length).replace(STATE_PREFIX, '');
-  }
-  return line;
-}
-
 /** The order of states in the summary. */
 const COUNTED = ['working', 'silent', 'waiting', 'blocked', 'error', 'complete'];
 

@@ -6,7 +6,7 @@ import { setTime, timeElement } from './time.js';
 import { activity, checkout } from '../core/board.js';
 import { muteFor } from '../core/mutes.js';
 import { progressOf } from '../core/progress.js';
-import { oneLine, projectName } from '../core/sessions.js';
+import { projectName } from '../core/sessions.js';
 import { wordsOf } from '../core/attention.js';
 
 /** @import { BoardRow } from '../core/board.js' */
@@ -63,7 +63,7 @@ export function updateBoardRow(element, { key, session, phase, depth, parent }, 
 function line(phase, session, store) {
   const need = phase.question === undefined ? undefined : store.needs.find(({ notification }) => notification === phase.question);
   const report = session.last === undefined ? undefined : store.feed.get(session.last);
-  const reported = report ? oneLine(wordsOf(report), session.name) : '';
+  const reported = report ? wordsOf(report) : '';
   const said = activity(phase, need) || reported || (session.title ?? '');
   const until = phase.until ? `until ${clockTime(phase.until)}` : '';
   const progress = phase.name === 'working' ? progressOf(report)?.text : '';

@@ -6,7 +6,7 @@ import { StoreElement } from './store-element.js';
 import { timeElement } from './time.js';
 import { absence, countAbsence, DECISIONS, REST, RESULTS, summarizeAbsence } from '../core/away.js';
 import { wordsOf } from '../core/attention.js';
-import { oneLine, projectName, sessionFinder } from '../core/sessions.js';
+import { projectName, sessionFinder } from '../core/sessions.js';
 import { age } from '../core/time.js';
 import { openNotification } from '../hub/alerts.js';
 import { Problem } from '../hub/problem.js';
@@ -137,7 +137,7 @@ export class HubAway extends StoreElement {
       {},
       stateBadge({ state: type, text: isOpen ? 'open' : type }),
       h('b', {}, name),
-      h('a', { href: `?id=${id}`, onclick: follow }, ...revealHidden(oneLine(wordsOf(notification), name))),
+      h('a', { href: `?id=${id}`, onclick: follow }, ...revealHidden(wordsOf(notification).replace(/\s+/g, ' ').trim())),
       timeElement(ts, () => this.store.now(), 'ago'),
     );
   }

@@ -91,21 +91,28 @@ pub(crate) fn describe(question: &Question, now: Timestamp) -> String {
         age(question.ts, now),
         said(whole(question))
     );
-    let choices = question.controls.iter().filter_map(|it| match it {
+    shown.push_str(&offers(&question.controls));
+    if question.state != QuestionState::Open {
+        let _ = write!(shown, "  ({})", outcome(question));
+    }
+    shown
+}
+
+/// The options that controls offer, with the questions of a dialog that has several.
+pub(crate) fn offers(controls: &[Control]) -> String {
+    let mut shown = String::new();
+    let choices = controls.iter().filter_map(|it| match it {
         Control::Choice(choice) => Some(choice),
         _ => None,
     });
     for (at, choice) in (1..).zip(choices) {
         // Writing to a String cannot fail.
-        if question.controls.len() > 1 {
+        if controls.len() > 1 {
             let _ = write!(shown, "  {at}. {}", said(&choice.question));
         }
         for (number, option) in (1..).zip(&choice.options) {
             let _ = write!(shown, "  [{number}] {}", said(&option.label));
         }
-    }
-    if question.state != QuestionState::Open {
-        let _ = write!(shown, "  ({})", outcome(question));
     }
     shown
 }

@@ -1,14 +1,17 @@
-//! `hubctl needs`: lists what the person has to do.
+//! `hubctl needs`: lists what the person has to do, or shows one need whole.
+
+use std::fmt::Write as _;
 
 use hub_protocol::{Need, Needs, Timestamp};
 
+use crate::api::question::offers;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Path, Request, parse};
 use crate::identity::Context;
 use crate::output::age::age;
 use crate::output::table::table;
-use crate::output::text::{cut, json_line, line};
+use crate::output::text::{cut, json_line, line, said};
 use crate::output::{print, println, say};
 
 /// The most characters of a text.
@@ -22,18 +25,30 @@ the session goes on. A message to a session that has stopped ends its turn.
 
 Examples:
   hubctl needs
+  hubctl needs 41
   hubctl needs --json")]
 /// The arguments of `hubctl needs`.
 pub(crate) struct NeedsArgs {
+    /// Show all that this need says, by its id
+    #[arg(value_name = "NEED")]
+    id: Option<String>,
     /// Print the hub's answer as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) async fn run(args: &NeedsArgs, context: &Context) -> Result<Exit, Error> {
-    let answer = list(context).await?;
+    let answer = match &args.id {
+        Some(id) => read(context, Path::new("/needs").segment(id)).await?,
+        None => list(context).await?,
+    };
     if args.json {
         println(json_line(&answer))?;
+        return Ok(Exit::DONE);
+    }
+    let now = Timestamp::now();
+    if args.id.is_some() {
+        print(&whole(&parse(&answer)?, now))?;
         return Ok(Exit::DONE);
     }
     let Needs { mut needs } = parse(&answer)?;
@@ -41,7 +56,6 @@ pub(crate) async fn run(args: &NeedsArgs, context: &Context) -> Result<Exit, Err
     if needs.is_empty() {
         say("no need is open");
     }
-    let now = Timestamp::now();
     let rows: Vec<_> = needs.iter().map(|it| row(it, now)).collect();
     print(&table(&rows))?;
     Ok(Exit::DONE)
@@ -49,8 +63,27 @@ pub(crate) async fn run(args: &NeedsArgs, context: &Context) -> Result<Exit, Err
 
 /// The hub's list, as JSON.
 pub(super) async fn list(context: &Context) -> Result<String, Error> {
-    let request = Request::get(Path::new("/needs"));
-    context.hub()?.text(&request).await
+    read(context, Path::new("/needs")).await
+}
+
+async fn read(context: &Context, path: Path) -> Result<String, Error> {
+    context.hub()?.text(&Request::get(path)).await
+}
+
+/// A need with its whole text, its options, and the session's last words before it.
+fn whole(need: &Need, now: Timestamp) -> String {
+    let Need {
+        id, name, title, ..
+    } = need;
+    let (name, title, age) = (line(name), line(title), age(need.since, now));
+    let whole = need.whole.clone().unwrap_or_default();
+    let (text, offers) = (said(&whole.text), offers(&whole.controls));
+    let mut shown = format!("{id:>6}  {name} {title} ({age} ago): {text}{offers}\n");
+    if let Some(context) = &whole.context {
+        // Writing to a String cannot fail.
+        let _ = writeln!(shown, "        before: {}", said(context));
+    }
+    shown
 }
 
 fn row(need: &Need, now: Timestamp) -> [String; 6] {

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use hub_protocol::{Answer, Notification, ProjectName, Question, Seq, Session, Timestamp};
+use hub_protocol::{Answer, Need, Notification, ProjectName, Seq, Session, Timestamp};
 use ratatui::crossterm::event::KeyEvent;
 
 use crate::details::{Details, Known};
@@ -29,7 +29,8 @@ const REST: i64 = 200;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Request {
     Answer {
-        id: Seq,
+        id: String,
+        revision: Seq,
         answer: Answer,
     },
     Mark {
@@ -52,6 +53,8 @@ pub(crate) enum Request {
         id: String,
         project: ProjectName,
     },
+    /// Loads all that a need says.
+    Whole(String),
     Thread(Seq),
 }
 
@@ -90,10 +93,12 @@ pub(crate) struct App {
     pub(crate) filter: String,
     pub(crate) quit: bool,
     outbox: Outbox,
-    drafts: HashMap<Seq, Draft>,
+    drafts: HashMap<String, Draft>,
     threads: HashMap<Seq, Vec<Notification>>,
     /// The threads that were requested.
     asked: HashSet<Seq>,
+    /// The needs that are being loaded.
+    loading: HashSet<String>,
     selected: Option<String>,
     /// The position of the selected row among those that can be selected.
     position: usize,
@@ -108,7 +113,8 @@ pub(crate) struct App {
 /// The selected row, on which a key acts.
 #[derive(Debug)]
 struct Target {
-    question: Option<Question>,
+    /// The need, if an answer ends it.
+    question: Option<Need>,
     session: Option<Session>,
     notification: Option<Seq>,
     /// The need that the person can end.
@@ -130,8 +136,8 @@ impl App {
         count(&needs(&self.store))
     }
 
-    /// The answer to a question that is held back.
-    pub(crate) fn held(&self, id: Seq) -> Option<&Held> {
+    /// The answer to a need that is held back.
+    pub(crate) fn held(&self, id: &str) -> Option<&Held> {
         self.outbox.held(id)
     }
 
@@ -146,12 +152,12 @@ impl App {
             thread: id
                 .and_then(|id| self.threads.get(&id))
                 .map_or(&[], Vec::as_slice),
-            draft: id.and_then(|id| self.drafts.get(&id)),
+            draft: row.need().and_then(|it| self.drafts.get(&it.id)),
             outbox: &self.outbox,
             now,
         };
         match row {
-            Row::Need(need) => Details::of_need(need, &known),
+            Row::Need(row) => Details::of_need(row, &known),
             Row::Session(row) => Details::of_session(row.session, &known),
             Row::Title(..) => Details::default(),
         }
@@ -188,10 +194,17 @@ impl App {
         let mut requests = sent(due);
         let (rows, selected) = self.rows();
         let rests = now.as_millis() - self.selected_at.0.as_millis() >= REST;
+        let need = selected.and_then(|at| rows[at].need());
+        let brief = need.filter(|it| it.whole.is_none());
+        let brief = brief.map(|it| it.id.clone());
         let wanted = selected
             .filter(|_| rests)
             .and_then(|at| rows[at].notification());
-        if let Some(id) = wanted.filter(|id| self.link == Link::Live && self.asked.insert(*id)) {
+        let is_live = self.link == Link::Live;
+        if let Some(id) = brief.filter(|id| is_live && self.loading.insert(id.clone())) {
+            requests.push(Request::Whole(id));
+        }
+        if let Some(id) = wanted.filter(|id| is_live && self.asked.insert(*id)) {
             requests.push(Request::Thread(id));
         }
         requests
@@ -253,7 +266,7 @@ impl App {
         let (rows, selected) = self.rows();
         let row = rows.get(selected?)?;
         Some(Target {
-            question: row.question().cloned(),
+            question: row.need().filter(|it| it.kind.asks()).cloned(),
             session: row.session().cloned(),
             notification: row.notification(),
             need: row.closable().map(str::to_owned),
@@ -269,7 +282,11 @@ fn is_of_session(key: &str) -> bool {
 fn sent(held: Vec<Held>) -> Vec<Request> {
     let answers = held.into_iter();
     answers
-        .map(|Held { id, answer, .. }| Request::Answer { id, answer })
+        .map(|it| Request::Answer {
+            id: it.id,
+            revision: it.revision,
+            answer: it.answer,
+        })
         .collect()
 }
 

@@ -1,8 +1,8 @@
 //! The details of a selected row, as lines of text with a tone.
 
 use hub_protocol::{
-    Answer, AnswerDelivery, Choice, Chosen, Control, Counted, Edit, Notification, Question,
-    QuestionState, RequestPart, Seq, Session, Timestamp, ToolRequest,
+    Answer, Choice, Chosen, Control, Counted, Edit, Need, Notification, RequestPart, Seq, Session,
+    Timestamp, ToolRequest, Whole,
 };
 use hubctl::age;
 use similar::{ChangeTag, TextDiff};
@@ -11,7 +11,7 @@ use crate::board::activity;
 use crate::draft::{Draft, choices};
 use crate::form;
 use crate::markdown::{self, Part};
-use crate::needs::Need;
+use crate::needs::NeedRow;
 use crate::outbox::Outbox;
 use crate::text::{line, lines};
 
@@ -49,22 +49,28 @@ pub(crate) struct Known<'a> {
 }
 
 impl Details {
-    /// The details of a need.
-    pub(crate) fn of_need(need: &Need<'_>, known: &Known<'_>) -> Self {
+    /// The details of a need; its brief text until the whole is loaded.
+    pub(crate) fn of_need(row: &NeedRow<'_>, known: &Known<'_>) -> Self {
+        let NeedRow {
+            need,
+            name,
+            session,
+            ..
+        } = row;
         let mut details = Self::default();
-        let head = format!(
-            "{} · {} · {} ago",
-            need.name,
-            need.kind,
-            age(need.since, known.now)
-        );
+        let kind = need.kind.words();
+        let head = format!("{name} · {kind} · {} ago", age(need.since, known.now));
         details.push(Tone::Strong, &head);
-        if let Some(session) = need.session {
+        if let Some(session) = session {
             details.place(session);
         }
-        match (need.question, need.session) {
-            (Some(question), _) => details.question(question, known),
-            (None, _) => details.trouble(need, known),
+        match &need.whole {
+            Some(whole) if need.kind.asks() => details.question(need, whole, known),
+            Some(whole) => details.trouble(row, &whole.text, known),
+            None => {
+                details.blank();
+                details.words(&need.brief);
+            }
         }
         details.thread(need.notification, known);
         details
@@ -146,35 +152,39 @@ impl Details {
         self.optional(Tone::Dim, "in ", info.cwd.as_deref());
     }
 
-    fn question(&mut self, question: &Question, known: &Known<'_>) {
-        if question.state == QuestionState::Claimed {
-            let by = question.by.as_deref().unwrap_or("another session");
+    fn question(&mut self, need: &Need, whole: &Whole, known: &Known<'_>) {
+        if let Some(by) = &need.claimed {
             self.push(Tone::Dim, &format!("{by} has claimed it"));
         }
         self.blank();
-        match &question.controls[..] {
-            [verdict @ Control::Verdict { .. }] => self.verdict(question, verdict),
-            [Control::Choice(_), ..] => self.choices(question, known),
+        match &whole.controls[..] {
+            [verdict @ Control::Verdict { .. }] => self.verdict(need, whole, verdict),
+            [Control::Choice(_), ..] => self.choices(need, known),
             [Control::Form { fields }] => {
-                self.words(&question.text);
+                self.words(&whole.text);
                 for field in fields {
                     self.push(Tone::Plain, &form::described(field));
                 }
                 self.push(Tone::Dim, "Enter fill in · d decline");
             }
-            _ => self.words(&question.text),
+            _ => self.words(&whole.text),
         }
-        self.answer(question, known);
+        self.answer(need, known);
+        if let Some(context) = &whole.context {
+            self.blank();
+            self.push(Tone::Dim, "Before it asked");
+            self.words(context);
+        }
     }
 
     /// A permission or a plan.
-    fn verdict(&mut self, question: &Question, verdict: &Control) {
-        match &question.request {
+    fn verdict(&mut self, need: &Need, whole: &Whole, verdict: &Control) {
+        match &whole.request {
             Some(request) => self.request(request),
-            None => self.words(&question.text),
+            None => self.words(&whole.text),
         }
         self.end_of_request();
-        if is_answerable(question) {
+        if need.answerable {
             self.keys(verdict);
         }
     }
@@ -196,33 +206,30 @@ impl Details {
     }
 
     /// The way of the answer: held back, refused, or only possible elsewhere.
-    fn answer(&mut self, question: &Question, known: &Known<'_>) {
-        if let Some(held) = known.outbox.held(question.id) {
+    fn answer(&mut self, need: &Need, known: &Known<'_>) {
+        if let Some(held) = known.outbox.held(&need.id) {
             let text = format!("{} – will be sent · u undo · Enter send now", held.answer);
             self.push(Tone::Alert, &text);
-        } else if known.outbox.is_sending(question.id) {
+        } else if known.outbox.is_sending(&need.id) {
             self.push(Tone::Alert, "Sending …");
-        } else if !is_answerable(question) {
-            self.push(
-                Tone::Alert,
-                &format!("{} · g go there", elsewhere(question)),
-            );
-            let place = question.place.clone().unwrap_or_default();
+        } else if !need.answerable {
+            self.push(Tone::Alert, &format!("{} · g go there", elsewhere(need)));
+            let place = need.place.clone().unwrap_or_default();
             let parts: Vec<_> = [place.host, place.cwd, place.pane]
                 .into_iter()
                 .flatten()
                 .collect();
             self.optional(Tone::Dim, "at ", Some(&parts.join(" · ")));
-        } else if let Some(until) = question.held_until {
+        } else if let Some(until) = need.until {
             let left = age(known.now, until);
-            let or = if question.delays {
+            let or = if need.delays {
                 ""
             } else {
                 " or in its terminal"
             };
             self.push(Tone::Dim, &format!("answer here{or}, {left} left"));
         }
-        self.optional(Tone::Alert, "", known.outbox.problem(question.id));
+        self.optional(Tone::Alert, "", known.outbox.problem(&need.id));
     }
 
     fn request(&mut self, request: &ToolRequest) {
@@ -276,14 +283,14 @@ impl Details {
     }
 
     /// The questions of a dialog, with their answers so far.
-    fn choices(&mut self, question: &Question, known: &Known<'_>) {
-        let held = known.outbox.held(question.id).map(|it| &it.answer);
+    fn choices(&mut self, need: &Need, known: &Known<'_>) {
+        let held = known.outbox.held(&need.id).map(|it| &it.answer);
         let given = match (held, known.draft) {
             (Some(Answer::Choices(all)), _) => all,
             (_, Some(draft)) => draft.answers(),
             _ => &[],
         };
-        for (at, choice) in choices(question).into_iter().enumerate() {
+        for (at, choice) in choices(controls(need)).into_iter().enumerate() {
             self.words(&choice.question);
             match given.get(at) {
                 Some(chosen) => self.chosen(choice, chosen),
@@ -321,20 +328,15 @@ impl Details {
         self.push(Tone::Added, &format!("answer: {answer}"));
     }
 
-    fn trouble(&mut self, need: &Need<'_>, known: &Known<'_>) {
+    fn trouble(&mut self, row: &NeedRow<'_>, text: &str, known: &Known<'_>) {
         self.blank();
-        let until = need.until.filter(|until| *until > known.now);
+        let until = row.need.until.filter(|until| *until > known.now);
         if let Some(until) = until {
             let left = age(known.now, until);
             self.push(Tone::Dim, &format!("it may go on in {left}"));
         }
-        let about = known
-            .thread
-            .iter()
-            .find(|it| Some(it.id) == need.notification);
-        let said = about.and_then(|it| it.data.as_ref()?["said"].as_str());
-        self.words(said.unwrap_or(&need.text));
-        let evidence = need.session.and_then(|it| it.evidence.as_deref());
+        self.words(text);
+        let evidence = row.session.and_then(|it| it.evidence.as_deref());
         self.optional(Tone::Dim, "by its ", evidence);
         self.blank();
         self.push(Tone::Dim, "r reply · e done · m put off for an hour");
@@ -364,18 +366,16 @@ impl Details {
 }
 
 /// Why no answer by the hub reaches the asker now.
-fn elsewhere(question: &Question) -> &'static str {
-    match question.delivery {
-        Some(AnswerDelivery::Reconnecting) => {
-            "The hub has just started, and waits for the hook of its agent to connect again"
-        }
-        _ => "It waits in its own terminal, and the hub cannot deliver an answer there",
+fn elsewhere(need: &Need) -> &'static str {
+    if need.reconnecting {
+        return "The hub has just started, and waits for the hook of its agent to connect again";
     }
+    "It waits in its own terminal, and the hub cannot deliver an answer there"
 }
 
-/// Whether an answer by the hub reaches the asker.
-pub(crate) fn is_answerable(question: &Question) -> bool {
-    question.deliverable && question.delivery != Some(AnswerDelivery::Terminal)
+/// The controls that answer a need; none until they are loaded.
+pub(crate) fn controls(need: &Need) -> &[Control] {
+    need.whole.as_ref().map_or(&[], |it| &it.controls)
 }
 
 #[cfg(test)]
@@ -433,7 +433,8 @@ mod tests {
             after,
             all: false,
         };
-        let request = store.questions[1].request.as_mut().unwrap();
+        let whole = store.needs[2].whole.as_mut().unwrap();
+        let request = whole.request.as_mut().unwrap();
         request.change = Some(FileChange {
             path: "/src/a.rs".into(),
             edits: vec![edit],
@@ -453,7 +454,7 @@ mod tests {
             labels: vec!["sqlite".into()],
             text: None,
         };
-        outbox.hold(&store.questions[0], Answer::Choices(vec![sqlite]), at(100));
+        outbox.hold(&store.needs[0], Answer::Choices(vec![sqlite]), at(100));
         let text = shown(&store, "db", &outbox).join("\n");
         assert!(text.contains("sqlite – will be sent · u undo"), "{text}");
     }
@@ -461,8 +462,9 @@ mod tests {
     #[test]
     fn a_request_that_the_hub_does_not_have_whole_offers_no_approval() {
         let mut store = store();
-        for question in &mut store.questions {
-            if let [Control::Verdict { allow, .. }] = &mut question.controls[..] {
+        for need in &mut store.needs {
+            let controls = &mut need.whole.as_mut().unwrap().controls;
+            if let [Control::Verdict { allow, .. }] = &mut controls[..] {
                 *allow = false;
             }
         }
@@ -474,10 +476,25 @@ mod tests {
     }
 
     #[test]
+    fn a_need_shows_its_whole_text_and_the_words_before_it() {
+        let mut store = store();
+        let long = |text: &str| [text, &"word ".repeat(100), "end"].concat();
+        store.needs[0].whole.as_mut().unwrap().context = Some(long("before "));
+        store.needs[3].whole.as_mut().unwrap().text = long("stopped ");
+        for (name, text) in [("db", "before "), ("docs", "stopped ")] {
+            let shown = shown(&store, name, &Outbox::default()).join("\n");
+            assert!(shown.contains(&long(text)), "{shown}");
+        }
+        store.needs[3].whole = None;
+        let text = shown(&store, "docs", &Outbox::default()).join("\n");
+        assert!(text.ends_with("The page is written."), "{text}");
+    }
+
+    #[test]
     fn a_question_that_the_hub_cannot_answer_names_its_terminal() {
         let mut store = store();
-        store.questions[0].deliverable = false;
-        store.questions[0].place = Some(hub_protocol::Place {
+        store.needs[0].answerable = false;
+        store.needs[0].place = Some(hub_protocol::Place {
             pane: Some("%7".into()),
             ..Default::default()
         });
@@ -490,8 +507,8 @@ mod tests {
     #[test]
     fn a_question_whose_hook_is_not_back_at_a_new_hub_says_so() {
         let mut store = store();
-        store.questions[0].deliverable = false;
-        store.questions[0].delivery = Some(AnswerDelivery::Reconnecting);
+        store.needs[0].answerable = false;
+        store.needs[0].reconnecting = true;
         let text = shown(&store, "db", &Outbox::default()).join("\n");
         assert!(text.contains("waits for the hook of its agent"), "{text}");
     }
@@ -503,8 +520,8 @@ mod tests {
             (false, "here or in its terminal, 2 min"),
             (true, "here, 2 min"),
         ] {
-            store.questions[0].held_until = Some(at(220));
-            store.questions[0].delays = delays;
+            store.needs[0].until = Some(at(220));
+            store.needs[0].delays = delays;
             let text = shown(&store, "db", &Outbox::default()).join("\n");
             assert!(text.contains(expected), "{text}");
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hub_protocol::{Answer, Choice, Chosen, Control, Question};
+use hub_protocol::{Answer, Choice, Chosen, Control};
 
 /// The answers so far, and the marked options of the current question.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -70,9 +70,8 @@ impl Draft {
 }
 
 /// The questions with options of a dialog.
-pub(crate) fn choices(question: &Question) -> Vec<&Choice> {
-    let controls = question.controls.iter();
-    let choices = controls.filter_map(|it| match it {
+pub(crate) fn choices(controls: &[Control]) -> Vec<&Choice> {
+    let choices = controls.iter().filter_map(|it| match it {
         Control::Choice(choice) => Some(choice),
         _ => None,
     });

@@ -12,7 +12,7 @@ use crate::app::{App, Link, Mode};
 use crate::board::{BoardRow, activity, checkout};
 use crate::details::Tone;
 use crate::keys::KEYS;
-use crate::needs::Need;
+use crate::needs::NeedRow;
 use crate::rows::Row;
 use crate::text::{cut, fit, line, width, wrap};
 
@@ -160,35 +160,37 @@ fn row_line(row: &Row<'_>, app: &App, now: Timestamp, columns: usize, look: Look
             let text = format!("{title} ({count})");
             Line::styled(cut(&text, columns), look.style(Tone::Dim))
         }
-        Row::Need(need) => need_line(need, app, now, columns, look),
+        Row::Need(row) => need_line(row, app, now, columns, look),
         Row::Session(row) => session_line(row, now, columns),
     }
 }
 
 fn need_line(
-    need: &Need<'_>,
+    row: &NeedRow<'_>,
     app: &App,
     now: Timestamp,
     columns: usize,
     look: Look,
 ) -> Line<'static> {
+    let NeedRow {
+        need, name, text, ..
+    } = row;
     let tone = match need.alert {
         Some(Alert::Blocked) => Tone::Removed,
         Some(Alert::YourTurn) => Tone::Plain,
         Some(Alert::NeedsYou) | None => Tone::Alert,
     };
-    let held = need.question.and_then(|it| app.held(it.id));
-    let text = match held {
+    let text = match app.held(&need.id) {
         Some(held) => {
             let left = (held.due.as_millis() - now.as_millis()).max(0) / 1000;
             format!("→ {} in {left} s · u undo", line(&held.answer.to_string()))
         }
-        None => need.text.clone(),
+        None => text.clone(),
     };
-    let place = last_part(need.project);
-    let mut cells = vec![Span::styled(fit(need.kind, KIND), look.style(tone))];
+    let place = last_part(need.project.as_str());
+    let mut cells = vec![Span::styled(fit(need.kind.words(), KIND), look.style(tone))];
     cells.extend(cells_after_kind(
-        &need.name,
+        name,
         &age(need.since, now),
         &place,
         columns,

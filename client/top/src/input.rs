@@ -7,13 +7,13 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// The answer to a question.
-    Answer(Seq),
+    Answer(String),
     /// The answer to the current question of a dialog.
-    Part(Seq),
+    Part(String),
     /// The content of a form, as JSON.
-    Form(Seq),
+    Form(String),
     /// The reason of a denial, which may be empty.
-    Reason(Seq),
+    Reason(String),
     /// A message to a session, as a reply to one of its notifications.
     Message(String, ProjectName, Option<Seq>),
     /// The text that rows must have to be shown.
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_line_is_edited_at_its_cursor() {
-        let mut input = Input::new(Purpose::Answer(1), String::new(), "né");
+        let mut input = Input::new(Purpose::Answer("1".into()), String::new(), "né");
         let press = |input: &mut Input, code| input.press(KeyEvent::new(code, KeyModifiers::NONE));
         for code in [
             KeyCode::Left,

@@ -33,8 +33,8 @@ const USAGE: u8 = 64;
 #[derive(Debug, Parser)]
 #[command(name = "hub-top", version, max_term_width = 100)]
 #[command(after_help = "\
-The upper part lists what waits for you, oldest first: questions, permissions, plans, errors, and sessions whose turn has
-ended. Below are the other sessions by phase, and the details of the selected row. Press ? for the keys: j and k move, 1 to 9
+The upper part lists what waits for you, the most urgent kind first: permissions, questions, plans, errors, and sessions
+whose turn has ended. Below are the other sessions by phase, and the details of the selected row. Press ? for the keys: j and k move, 1 to 9
 choose an option, a approves, d denies, r sends a message, g goes to the session's tmux pane, / searches, q quits. An answer is sent
 after five seconds; until then u takes it back. NO_COLOR=1 turns the colours off. `hubctl top` runs this program.
 
@@ -67,7 +67,7 @@ pub fn main() -> ExitCode {
     };
     if !std::io::stdout().is_terminal() {
         eprintln!(
-            "hub-top: stdout is not a terminal: `hubctl status` and `hubctl questions` print the same once"
+            "hub-top: stdout is not a terminal: `hubctl needs` and `hubctl status` print the same once"
         );
         return USAGE.into();
     }

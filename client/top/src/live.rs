@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hub_protocol::{
-    Answer, AnswerPost, HistoryPage, Kind, Needs, PhaseName, Post, Published, Question, SeenReply,
-    SeenRequest, Sessions, Timestamp,
+    Answer, AnswerPost, HistoryPage, Kind, Need, Needs, PhaseName, Post, Published, Question,
+    SeenReply, SeenRequest, Seq, Sessions, Timestamp,
 };
 use hubctl::{Connection, Error, Event, Path};
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use crate::app::{Request, Update};
 use crate::store::FirstView;
 
 const KINDS: &str = "notification,question,session,listener,delivery,seen,presence,need";
-/// The shortest interval between requests for the sessions and questions.
+/// The shortest interval between requests for the sessions.
 const MIN_REFRESH: Duration = Duration::from_millis(250);
 /// The longest interval while a session works: its tool calls cause no event.
 const WORKING_REFRESH: Duration = Duration::from_secs(2);
@@ -75,11 +75,10 @@ impl Live {
     /// Loads everything, then reads the stream from the position before that, so no event is missed. Returns when the
     /// stream ends, or when everything must be loaded again.
     async fn connected(&self) -> Result<(), Error> {
-        let mut view: FirstView = self.connection.get(Path::new("/dashboard")).await?;
+        let view: FirstView = self.connection.get(Path::new("/dashboard")).await?;
         let cursor = format!("{}-{}", view.hub.epoch, view.hub.head);
         let path = Path::new("/events").with("kinds", KINDS);
         let mut events = self.connection.events(path, Some(&cursor)).await?;
-        view.questions = self.connection.questions().await?;
         let mut wait = WORKING_REFRESH;
         self.tell(Update::Loaded(Box::new(view)));
         let mut refreshed = Instant::now();
@@ -99,7 +98,7 @@ impl Live {
         }
     }
 
-    /// Applies an event. Returns whether sessions or questions may have changed.
+    /// Applies an event. Returns whether sessions may have changed.
     fn apply(&self, event: &Event) -> bool {
         match event.name.as_str() {
             "start" => return false,
@@ -118,22 +117,30 @@ impl Live {
         true
     }
 
-    /// Loads sessions and questions. Returns when to do so again if nothing happens.
+    /// Loads the sessions. Returns when to do so again if nothing happens.
     async fn refresh(&self) -> Result<Duration, Error> {
         let sessions: Sessions = self.connection.get(Path::new("/sessions")).await?;
-        let questions = self.connection.questions().await?;
         let mut phases = sessions.sessions.iter().map(|it| it.phase.name);
         let works = phases.any(|it| it == PhaseName::Working);
-        self.tell(Update::Refreshed(sessions.sessions, questions));
+        self.tell(Update::Refreshed(sessions.sessions));
         Ok(if works { WORKING_REFRESH } else { MAX_REFRESH })
     }
 
     /// Performs a request, and reports its result.
     pub(crate) async fn perform(self, request: Request) {
         let update = match request {
-            Request::Answer { id, answer } => {
-                let result = self.answer(id, answer).await;
+            Request::Answer {
+                id,
+                revision,
+                answer,
+            } => {
+                let result = self.answer(&id, revision, answer).await;
                 Update::Answered(id, result.map(Box::new).map_err(|it| it.to_string()))
+            }
+            Request::Whole(id) => {
+                let path = Path::new("/needs").segment(&id);
+                let need: Option<Need> = self.connection.get(path).await.ok();
+                Update::Whole(id, need.map(Box::new))
             }
             Request::Thread(id) => match self.thread(id).await {
                 Ok(update) => update,
@@ -149,11 +156,12 @@ impl Live {
         self.tell(update);
     }
 
-    async fn answer(&self, id: u64, answer: Answer) -> Result<Question, Error> {
+    async fn answer(&self, id: &str, revision: Seq, answer: Answer) -> Result<Question, Error> {
         let by = self.connection.by().await?;
         let post = AnswerPost {
             session: by.session,
             by: by.by,
+            revision: Some(revision),
             ..AnswerPost::new(answer)
         };
         let path = Path::new("/needs").segment(id).segment("answer");
@@ -232,7 +240,7 @@ impl Live {
                     format!("No terminal is attached: {}", shown.attach)
                 }
             }
-            Request::Answer { .. } | Request::Thread(_) => String::new(),
+            Request::Answer { .. } | Request::Whole(_) | Request::Thread(_) => String::new(),
         })
     }
 

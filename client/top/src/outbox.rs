@@ -1,6 +1,6 @@
 //! The person's answers: each is held back for a few seconds, in which it can be undone, and then sent.
 
-use hub_protocol::{Answer, Question, Seq, Timestamp};
+use hub_protocol::{Answer, Need, Seq, Timestamp};
 
 /// The time in which an answer can be undone, in ms.
 const UNDO_TIME: i64 = 5000;
@@ -10,8 +10,10 @@ const MARGIN: i64 = 1000;
 /// An answer that has not been sent.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Held {
-    /// The question.
-    pub(crate) id: Seq,
+    /// The need that it answers.
+    pub(crate) id: String,
+    /// The state of the need that it was given to.
+    pub(crate) revision: Seq,
     /// The answer as the hub takes it.
     pub(crate) answer: Answer,
     /// When it is sent, by the hub's clock.
@@ -22,37 +24,42 @@ pub(crate) struct Held {
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     held: Vec<Held>,
-    sending: Vec<Seq>,
-    problems: Vec<(Seq, String)>,
+    sending: Vec<String>,
+    problems: Vec<(String, String)>,
 }
 
 impl Outbox {
-    /// Holds an answer back. Returns `false` if the question has one already.
-    pub(crate) fn hold(&mut self, question: &Question, answer: Answer, now: Timestamp) -> bool {
-        let id = question.id;
+    /// Holds an answer back. Returns `false` if the need has one already.
+    pub(crate) fn hold(&mut self, need: &Need, answer: Answer, now: Timestamp) -> bool {
+        let id = &need.id;
         if self.held(id).is_some() || self.is_sending(id) {
             return false;
         }
-        let latest = question.held_until.map(|it| it.plus_millis(-MARGIN));
+        let latest = need.until.map(|it| it.plus_millis(-MARGIN));
         let due = now.plus_millis(UNDO_TIME);
         let due = latest.map_or(due, |latest| due.min(latest));
-        self.problems.retain(|it| it.0 != id);
-        self.held.push(Held { id, answer, due });
+        self.problems.retain(|it| it.0 != *id);
+        self.held.push(Held {
+            id: id.clone(),
+            revision: need.revision,
+            answer,
+            due,
+        });
         true
     }
 
     /// The answer that is held back.
-    pub(crate) fn held(&self, id: Seq) -> Option<&Held> {
+    pub(crate) fn held(&self, id: &str) -> Option<&Held> {
         self.held.iter().find(|it| it.id == id)
     }
 
     /// Whether an answer is being sent.
-    pub(crate) fn is_sending(&self, id: Seq) -> bool {
-        self.sending.contains(&id)
+    pub(crate) fn is_sending(&self, id: &str) -> bool {
+        self.sending.iter().any(|it| it == id)
     }
 
     /// The refusal of the last answer.
-    pub(crate) fn problem(&self, id: Seq) -> Option<&str> {
+    pub(crate) fn problem(&self, id: &str) -> Option<&str> {
         let found = self.problems.iter().find(|it| it.0 == id);
         found.map(|(_, text)| text.as_str())
     }
@@ -67,8 +74,8 @@ impl Outbox {
         self.release(|it| it.due <= now)
     }
 
-    /// Returns the held answer to one question, to be sent at once.
-    pub(crate) fn send(&mut self, id: Seq) -> Vec<Held> {
+    /// Returns the held answer to one need, to be sent at once.
+    pub(crate) fn send(&mut self, id: &str) -> Vec<Held> {
         self.release(|it| it.id == id)
     }
 
@@ -78,16 +85,16 @@ impl Outbox {
     }
 
     /// Notes the result of sending an answer.
-    pub(crate) fn sent(&mut self, id: Seq, problem: Option<String>) {
+    pub(crate) fn sent(&mut self, id: &str, problem: Option<String>) {
         self.sending.retain(|it| *it != id);
-        self.problems.extend(problem.map(|it| (id, it)));
+        self.problems.extend(problem.map(|it| (id.to_owned(), it)));
     }
 
-    /// Drops the held answer to a question that was settled elsewhere. Returns whether there was one.
-    pub(crate) fn forget(&mut self, is_open: impl Fn(Seq) -> bool) -> bool {
+    /// Drops the held answer to a need that was settled elsewhere. Returns whether there was one.
+    pub(crate) fn forget(&mut self, is_open: impl Fn(&str) -> bool) -> bool {
         let before = self.held.len();
-        self.held.retain(|it| is_open(it.id));
-        self.problems.retain(|it| is_open(it.0));
+        self.held.retain(|it| is_open(&it.id));
+        self.problems.retain(|it| is_open(&it.0));
         self.held.len() < before
     }
 
@@ -95,7 +102,7 @@ impl Outbox {
         let (released, kept) = self.held.drain(..).partition(is_released);
         self.held = kept;
         let released: Vec<Held> = released;
-        self.sending.extend(released.iter().map(|it| it.id));
+        self.sending.extend(released.iter().map(|it| it.id.clone()));
         released
     }
 }
@@ -105,11 +112,11 @@ mod tests {
     use super::*;
     use crate::store::fixture::at;
 
-    fn question(id: Seq, held_until: Option<Timestamp>) -> Question {
-        Question {
-            id,
-            held_until,
-            ..Question::default()
+    fn question(id: Seq, until: Option<Timestamp>) -> Need {
+        Need {
+            id: id.to_string(),
+            until,
+            ..Need::default()
         }
     }
 
@@ -126,12 +133,12 @@ mod tests {
             "it has one"
         );
         assert!(outbox.hold(&question(2, None), say("c"), at(101)));
-        assert_eq!(outbox.undo().map(|it| it.id), Some(2));
+        assert_eq!(outbox.undo().map(|it| it.id), Some("2".into()));
         assert_eq!(outbox.due(at(104)), []);
         assert_eq!(outbox.due(at(105))[0].answer.to_string(), "a");
-        assert!(outbox.is_sending(1) && !outbox.hold(&question(1, None), say("d"), at(106)));
-        outbox.sent(1, Some("refused".into()));
-        assert_eq!(outbox.problem(1), Some("refused"));
+        assert!(outbox.is_sending("1") && !outbox.hold(&question(1, None), say("d"), at(106)));
+        outbox.sent("1", Some("refused".into()));
+        assert_eq!(outbox.problem("1"), Some("refused"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The list: the needs of the person, then all sessions by phase.
 
-use hub_protocol::{Question, Seq, Session};
+use hub_protocol::{Need, Seq, Session};
 
 use crate::board::{BoardRow, activity, board};
-use crate::needs::{Need, count, needs};
+use crate::needs::{NeedRow, count, needs};
 use crate::store::Store;
 
 /// A row of the list.
@@ -12,7 +12,7 @@ pub(crate) enum Row<'a> {
     /// The title of a group, and the number of its rows.
     Title(&'static str, usize),
     /// Something that needs the person.
-    Need(Need<'a>),
+    Need(NeedRow<'a>),
     /// A session on the board.
     Session(BoardRow<'a>),
 }
@@ -29,7 +29,7 @@ pub(crate) fn rows<'a>(store: &'a Store, filter: &str) -> Vec<Row<'a>> {
         !is_in_need && has([&it.name, it.project.as_str(), &activity(it)])
     };
     let board = board(&store.sessions, is_on_board);
-    needs.retain(|it| has([&it.name, it.project, &it.text]));
+    needs.retain(|it| has([&it.name, it.need.project.as_str(), &it.text]));
     let mut rows = vec![Row::Title("For you", count(&needs))];
     rows.extend(needs.into_iter().map(Row::Need));
     for (title, members) in board {
@@ -44,7 +44,7 @@ impl<'a> Row<'a> {
     pub(crate) fn key(&self) -> Option<String> {
         match self {
             Self::Title(..) => None,
-            Self::Need(need) => Some(need.id.to_owned()),
+            Self::Need(row) => Some(row.need.id.clone()),
             Self::Session(BoardRow { session, .. }) => {
                 Some(format!("session {}/{}", session.project, session.id))
             }
@@ -55,15 +55,15 @@ impl<'a> Row<'a> {
     pub(crate) fn session(&self) -> Option<&'a Session> {
         match self {
             Self::Title(..) => None,
-            Self::Need(need) => need.session,
+            Self::Need(row) => row.session,
             Self::Session(row) => Some(row.session),
         }
     }
 
-    /// The question of the row.
-    pub(crate) fn question(&self) -> Option<&'a Question> {
+    /// The need of the row.
+    pub(crate) fn need(&self) -> Option<&'a Need> {
         match self {
-            Self::Need(need) => need.question,
+            Self::Need(row) => Some(row.need),
             _ => None,
         }
     }
@@ -72,7 +72,7 @@ impl<'a> Row<'a> {
     pub(crate) fn closable(&self) -> Option<&str> {
         match self {
             Self::Title(..) => None,
-            Self::Need(need) => Some(need.id).filter(|_| need.is_closable),
+            Self::Need(row) => Some(row.need.id.as_str()).filter(|_| row.need.closable),
             Self::Session(row) => row.session.phase.need.as_deref(),
         }
     }
@@ -81,7 +81,7 @@ impl<'a> Row<'a> {
     pub(crate) fn notification(&self) -> Option<Seq> {
         match self {
             Self::Title(..) => None,
-            Self::Need(need) => need.notification,
+            Self::Need(row) => row.need.notification,
             Self::Session(row) => row.session.last,
         }
     }

@@ -31,7 +31,7 @@ mod inboxes;
 mod listeners;
 mod login;
 mod markdown;
-mod needs;
+pub mod needs;
 pub mod notify;
 mod preferences;
 mod probes;

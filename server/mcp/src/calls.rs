@@ -8,7 +8,7 @@ use hub_engine::Hub;
 use hub_engine::writer::Done;
 use hub_protocol::{
     Answer, AnswerPost, ByPost, Counted, Framed, InboxName, Kind, OwnWords, Post, Question,
-    QuestionState, Questions, Quoted, Seq, Session,
+    QuestionState, Quoted, Seq, Session,
 };
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
@@ -21,13 +21,13 @@ use super::arguments::{
     SessionsArguments, read, seconds,
 };
 use super::pending::Unacknowledged;
-use super::reply::{QUESTIONS, Reply, SESSIONS, explained, framed, stored_as};
+use super::reply::{NEEDS, Reply, SESSIONS, explained, framed, of_need, stored_as};
 use hub_http::error::{ApiError, Code};
 use hub_http::request::caller::Caller;
 use hub_http::request::evidence::Witness;
 use hub_http::request::params::{Params, PathParam};
 use hub_http::request::payload::Payload;
-use hub_http::routes::{answers, notify, questions, sessions, stored};
+use hub_http::routes::{answers, needs, notify, questions, sessions, stored};
 
 /// A call of one tool.
 pub(super) struct ToolCall {
@@ -214,36 +214,23 @@ impl ToolCall {
     async fn inbox(&self, arguments: Value) -> Result<Reply, ApiError> {
         let InboxArguments {} = read(arguments)?;
         self.demand_inbox()?;
-        let hub = State(self.hub.clone());
-        let list = questions::QuestionListParams::open_of(self.caller.project.clone());
-        let Json(Questions { mut questions, .. }) = questions::list(hub, Params(list)).await?;
-        questions.retain(|it| !it.state.is_final());
+        let needs = needs::open_of(&self.hub, &self.caller.project).await?;
         let taken = self.unacknowledged.take(&self.hub, &self.caller).await?;
         let words = match &taken {
             Some((_, ids)) => OwnWords::of(Counted(ids.len(), "notification")).and(" for you. "),
             None => OwnWords::of("No notifications are pending for you. "),
         };
-        let words = words.and(Counted(questions.len(), "open question"));
+        let words = words.and(Counted(needs.len(), "open need"));
         let mut reply = Reply::of(words.and(" in this project."));
         let (batch, ids) = taken.unzip();
         reply.data.extend(batch);
         reply.taken = Some(ids.unwrap_or_default());
-        if !questions.is_empty() {
-            reply.data.push(framed(
-                QUESTIONS,
-                &questions,
-                &[
-                    "id",
-                    "from",
-                    "from_name",
-                    "type",
-                    "ts",
-                    "state",
-                    "by",
-                    "msg",
-                    "options",
-                ],
-            )?);
+        if !needs.is_empty() {
+            let needs: Vec<_> = needs.iter().map(of_need).collect();
+            let members = [
+                "id", "kind", "session", "name", "title", "since", "claimed", "msg", "controls",
+            ];
+            reply.data.push(framed(NEEDS, &needs, &members)?);
         }
         Ok(reply)
     }

@@ -1,10 +1,10 @@
 //! The results of the tools: the hub's own words, and the framed words of others.
 
 use hub_engine::writer::Done;
-use hub_protocol::{Frame, Framed, OwnWords, Quoted, Said, Seq};
+use hub_protocol::{Frame, Framed, Need, NeedKind, OwnWords, Quoted, Said, Seq};
 use rmcp::model::JsonObject;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use hub_http::error::{ApiError, Code};
 
@@ -12,9 +12,9 @@ pub(super) const SESSIONS: Frame = Frame {
     what: "Sessions of this project",
     more: "look at fewer of them with the command hubctl sessions",
 };
-pub(super) const QUESTIONS: Frame = Frame {
-    what: "Open questions of this project",
-    more: "answer some, then call the tool inbox again",
+pub(super) const NEEDS: Frame = Frame {
+    what: "Open needs of this project",
+    more: "the command hubctl needs",
 };
 
 /// The hub's words about a call, and the framed words of others.
@@ -75,6 +75,21 @@ pub(super) fn framed(
     Ok(Framed::of(frame, &lines, 0))
 }
 
+/// A need for a model: a question, which it may answer, with its whole text and its number as the tools take it; others briefly,
+/// so that a long one leaves room for the rest.
+pub(super) fn of_need(need: &Need) -> Value {
+    let mut object = json!(need);
+    if let Ok(id) = need.id.parse::<Seq>() {
+        object["id"] = id.into();
+    }
+    let is_question = need.kind == NeedKind::Question;
+    object["msg"] = object[if is_question { "text" } else { "brief" }].take();
+    if !is_question {
+        object["controls"] = Value::Null;
+    }
+    object
+}
+
 /// An error as text for a model, with the next step. What names this request's fault may hold the words of others.
 pub(super) fn explained(error: ApiError) -> OwnWords {
     let code = error.code();
@@ -85,7 +100,7 @@ pub(super) fn explained(error: ApiError) -> OwnWords {
         }
         Code::UnknownSession | Code::UnknownInbox => "Call the tool sessions for the names.",
         Code::UnknownNotification | Code::NoSuchQuestion => {
-            "Call the tool inbox for the open questions."
+            "Call the tool inbox for the open needs."
         }
         Code::QuestionSettled => "There is nothing left to do for this question.",
         Code::InboxHeld => "Call the tool inbox instead of waiting.",

@@ -1,8 +1,10 @@
 //! The text of a JSON object as it arrives: where it ends, without what the hub does not need.
 
-/// After this many bytes a string is cut before its next character. A longer one is a file or an output, of which the
-/// beginning is enough.
-const MAX_STRING: usize = 8 * 1024;
+use hub_protocol::MAX_ITEM_BYTES;
+
+/// After this many characters and bytes of characters a string is cut before its next one. It is longer then than the texts that
+/// the hub keeps, so the hub cuts it too, and says so.
+const MAX_STRING: usize = MAX_ITEM_BYTES + 1;
 
 /// The most bytes of an object that are kept.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
@@ -27,6 +29,7 @@ pub(super) struct ObjectText {
 /// A string so far.
 #[derive(Debug, Default)]
 struct StringText {
+    /// The least bytes that the text has: an escape stands for at least one.
     kept: usize,
     escaped: bool,
     /// The digits of a `\u` that are to come.
@@ -113,6 +116,7 @@ impl StringText {
         }
         let begins_character = !self.escaped && self.digits == 0 && byte & 0xc0 != 0x80;
         self.is_cut |= begins_character && self.kept >= MAX_STRING;
+        let is_escape = self.escaped || self.digits > 0 || byte == b'\\';
         if self.escaped {
             self.escaped = false;
             self.digits = if byte == b'u' { 4 } else { 0 };
@@ -124,7 +128,8 @@ impl StringText {
         if self.is_cut {
             return Part::Cut;
         }
-        self.kept += 1;
+        // Of an escape, the backslash counts.
+        self.kept += usize::from(!is_escape || begins_character);
         Part::Kept
     }
 }
@@ -186,10 +191,12 @@ mod tests {
             let character = character.as_str().unwrap();
             for cut in [&kept["a"], &kept["b"][0]["c"]] {
                 let cut = cut.as_str().unwrap();
+                let bytes = character.len();
                 assert!(
-                    cut.len() < MAX_STRING + 4 && cut.ends_with(character),
+                    cut.len() > MAX_ITEM_BYTES && cut.len() <= (MAX_STRING + 1) * bytes,
                     "{cut:.20}"
                 );
+                assert!(cut.ends_with(character), "{cut:.20}");
             }
             assert_eq!(kept["d"], "short");
         }

@@ -1,10 +1,10 @@
 //! The effects of keys.
 
-use hub_protocol::{Answer, Control, Decision, Question, Seq, Timestamp};
+use hub_protocol::{Answer, Control, Decision, Need, Timestamp};
 use ratatui::crossterm::event::KeyEvent;
 
 use super::{App, MISPRESS, Mode, Request, Target, sent};
-use crate::details::is_answerable;
+use crate::details::controls;
 use crate::draft::{Draft, choices};
 use crate::form;
 use crate::input::{Input, Purpose, Typed};
@@ -16,6 +16,7 @@ const PAGE: usize = 5;
 /// For how long a need is put off, in ms.
 const SNOOZE: i64 = 3_600_000;
 const NO_SUCH_ANSWER: &str = "It is not answered with that key: the details show how";
+const NOT_LOADED: &str = "It is not loaded yet: press the key again";
 const ONLY_IN_ITS_TERMINAL: &str =
     "The hub does not have all of it: only the agent's own terminal can allow it, g goes there";
 
@@ -85,44 +86,45 @@ impl App {
     }
 
     /// Enter on a question: sends a held answer, else begins an answer.
-    fn open(&mut self, question: &Question, now: Timestamp) -> Vec<Request> {
-        let id = question.id;
+    fn open(&mut self, question: &Need, now: Timestamp) -> Vec<Request> {
+        let id = &question.id;
         if self.outbox.held(id).is_some() {
             return sent(self.outbox.send(id));
         }
-        if !is_answerable(question) || self.outbox.is_sending(id) {
+        if !question.answerable || self.outbox.is_sending(id) {
             self.zoomed = !self.zoomed;
             return Vec::new();
         }
-        match &question.controls[..] {
+        match controls(question) {
             [Control::Verdict { .. }] => self.zoomed = !self.zoomed,
             [Control::Form { fields }] => {
-                self.input(Purpose::Form(id), "Form", &form::template(fields));
+                self.input(Purpose::Form(id.clone()), "Form", &form::template(fields));
             }
             [Control::Choice(_), ..] => self.answer_part(question, now),
-            _ => self.input(Purpose::Answer(id), "Answer", ""),
+            [] => self.note = NOT_LOADED.into(),
+            _ => self.input(Purpose::Answer(id.clone()), "Answer", ""),
         }
         Vec::new()
     }
 
     /// Takes the marked options as the answer to the current question of a dialog, else begins a text.
-    fn answer_part(&mut self, question: &Question, now: Timestamp) {
-        let draft = self.drafts.entry(question.id).or_default();
+    fn answer_part(&mut self, question: &Need, now: Timestamp) {
+        let draft = self.drafts.entry(question.id.clone()).or_default();
         if draft.has_marks() {
-            draft.confirm(&choices(question));
+            draft.confirm(&choices(controls(question)));
             self.finish(question, now);
         } else {
-            self.input(Purpose::Part(question.id), "Answer", "");
+            self.input(Purpose::Part(question.id.clone()), "Answer", "");
         }
     }
 
     /// Approves, denies or chooses.
-    fn decide(&mut self, action: Action, question: &Question, now: Timestamp) {
-        if !is_answerable(question) {
+    fn decide(&mut self, action: Action, question: &Need, now: Timestamp) {
+        if !question.answerable {
             self.note = "The hub cannot deliver an answer there: g goes to its terminal".into();
             return;
         }
-        let id = question.id;
+        let id = &question.id;
         if self.outbox.held(id).is_some() || self.outbox.is_sending(id) {
             self.note = "It has an answer already: u takes it back".into();
             return;
@@ -130,12 +132,12 @@ impl App {
         if action.approves() && !self.may_approve(question) {
             return;
         }
-        match (action, &question.controls[..]) {
+        match (action, controls(question)) {
             (Action::Approve | Action::ApproveMore, [verdict @ Control::Verdict { .. }]) => {
                 self.approve(question, (action, verdict), now);
             }
             (Action::Deny, [Control::Verdict { .. }]) => {
-                self.input(Purpose::Reason(id), "Deny, reason (optional)", "");
+                self.input(Purpose::Reason(id.clone()), "Deny, reason (optional)", "");
             }
             (Action::Deny, [Control::Form { .. }]) => {
                 self.hold(question, Answer::Verdict(Decision::Deny, None), now);
@@ -143,21 +145,22 @@ impl App {
             (Action::Option(number), [Control::Choice(_), ..]) => {
                 self.choose(question, number, now);
             }
+            (_, []) => self.note = NOT_LOADED.into(),
             _ => self.note = NO_SUCH_ANSWER.into(),
         }
     }
 
     /// Approves, or approves more than this once, if the verdict can say so.
-    fn approve(&mut self, question: &Question, of: (Action, &Control), now: Timestamp) {
+    fn approve(&mut self, question: &Need, of: (Action, &Control), now: Timestamp) {
         match decision(of) {
             Some(decision) => self.hold(question, Answer::Verdict(decision, None), now),
             None => self.note = NO_SUCH_ANSWER.into(),
         }
     }
 
-    fn choose(&mut self, question: &Question, number: usize, now: Timestamp) {
-        let draft = self.drafts.entry(question.id).or_default();
-        if draft.choose(&choices(question), number) {
+    fn choose(&mut self, question: &Need, number: usize, now: Timestamp) {
+        let draft = self.drafts.entry(question.id.clone()).or_default();
+        if draft.choose(&choices(controls(question)), number) {
             self.finish(question, now);
         } else {
             self.note = format!("It has no option {number}");
@@ -165,18 +168,18 @@ impl App {
     }
 
     /// Holds the answer to a dialog once each of its questions has one.
-    fn finish(&mut self, question: &Question, now: Timestamp) {
+    fn finish(&mut self, question: &Need, now: Timestamp) {
         let draft = self.drafts.get(&question.id);
-        if let Some(answer) = draft.and_then(|it| it.whole(&choices(question))) {
+        if let Some(answer) = draft.and_then(|it| it.whole(&choices(controls(question)))) {
             self.drafts.remove(&question.id);
             self.hold(question, answer, now);
         }
     }
 
     /// Whether the hub has the whole request, and the screen has shown it to its end; notes why not.
-    fn may_approve(&mut self, question: &Question) -> bool {
+    fn may_approve(&mut self, question: &Need) -> bool {
         let is_drawn = self.read.is_some() && self.read == self.selected;
-        self.note = match &question.controls[..] {
+        self.note = match controls(question) {
             [Control::Verdict { allow: false, .. }] => ONLY_IN_ITS_TERMINAL.into(),
             [Control::Verdict { .. }] if !is_drawn => "Read it to its end first: PgDn".into(),
             _ => return true,
@@ -184,7 +187,7 @@ impl App {
         false
     }
 
-    fn hold(&mut self, question: &Question, answer: Answer, now: Timestamp) {
+    fn hold(&mut self, question: &Need, answer: Answer, now: Timestamp) {
         let shown = line(&answer.to_string());
         self.note = if self.outbox.hold(question, answer, now) {
             format!("{shown} – u undoes it, Enter sends it now")
@@ -279,13 +282,13 @@ impl App {
         match input.purpose {
             Purpose::Reason(id) => {
                 let reason = Some(text).filter(|it| !it.is_empty());
-                self.answer(id, Answer::Verdict(Decision::Deny, reason), now);
+                self.answer(&id, Answer::Verdict(Decision::Deny, reason), now);
             }
             Purpose::Search => {}
             _ if text.is_empty() => {}
-            Purpose::Answer(id) => self.answer(id, Answer::Reply(text), now),
-            Purpose::Part(id) => self.say_part(id, text, now),
-            Purpose::Form(id) => self.fill_in(id, &text, &input.prompt, now),
+            Purpose::Answer(id) => self.answer(&id, Answer::Reply(text), now),
+            Purpose::Part(id) => self.say_part(&id, text, now),
+            Purpose::Form(id) => self.fill_in(&id, &text, &input.prompt, now),
             Purpose::Message(to, project, reply_to) => {
                 return vec![Request::Message {
                     to,
@@ -299,31 +302,31 @@ impl App {
     }
 
     /// Holds the answer to a question, which may have been settled while it was typed.
-    fn answer(&mut self, id: Seq, answer: Answer, now: Timestamp) {
+    fn answer(&mut self, id: &str, answer: Answer, now: Timestamp) {
         if let Some(question) = self.still_open(id) {
             self.hold(&question, answer, now);
         }
     }
 
-    fn fill_in(&mut self, id: Seq, text: &str, prompt: &str, now: Timestamp) {
+    fn fill_in(&mut self, id: &str, text: &str, prompt: &str, now: Timestamp) {
         if let Some(content) = form::content(text) {
             self.answer(id, Answer::Form(content), now);
         } else {
             self.note = "The form is not a JSON object".into();
-            self.input(Purpose::Form(id), prompt, text);
+            self.input(Purpose::Form(id.into()), prompt, text);
         }
     }
 
-    fn say_part(&mut self, id: Seq, text: String, now: Timestamp) {
+    fn say_part(&mut self, id: &str, text: String, now: Timestamp) {
         if let Some(question) = self.still_open(id) {
-            self.drafts.entry(id).or_default().say(text);
+            self.drafts.entry(id.into()).or_default().say(text);
             self.finish(&question, now);
         }
     }
 
     /// The question, unless it was settled meanwhile, which is noted.
-    fn still_open(&mut self, id: Seq) -> Option<Question> {
-        let question = self.store.question(id).cloned();
+    fn still_open(&mut self, id: &str) -> Option<Need> {
+        let question = self.store.need(id).cloned();
         if question.is_none() {
             self.note = format!("Question {id} was settled meanwhile");
         }
@@ -348,11 +351,13 @@ fn decision((action, verdict): (Action, &Control)) -> Option<Decision> {
 
 fn go(target: &Target) -> Vec<Request> {
     let asker = target.question.as_ref();
-    let asker = asker.map(|it| (it.from.to_string(), it.project.clone()));
-    let session = target.session.as_ref();
-    let session = session.map(|it| (it.id.to_string(), it.project.clone()));
+    let asker = asker.and_then(|it| Some((it.session.as_ref()?, &it.project)));
+    let session = target.session.as_ref().map(|it| (&it.id, &it.project));
     let place = session.or(asker).into_iter();
     place
-        .map(|(id, project)| Request::Go { id, project })
+        .map(|(id, project)| Request::Go {
+            id: id.to_string(),
+            project: project.clone(),
+        })
         .collect()
 }

@@ -37,16 +37,21 @@ fn press(app: &mut App, keys: &str, now: Timestamp) -> Vec<Request> {
 fn answers(app: &mut App, now: Timestamp) -> Vec<String> {
     let requests = app.tick(now).into_iter();
     let answers = requests.filter_map(|it| match it {
-        Request::Answer { id, answer } => Some(format!("{id} {answer}")),
+        Request::Answer { id, answer, .. } => Some(format!("{id} {answer}")),
         _ => None,
     });
     answers.collect()
 }
 
-fn refreshed(app: &App, without: Seq) -> Update {
-    let questions = app.store.questions.iter();
-    let questions = questions.filter(|it| it.id != without).cloned().collect();
-    Update::Refreshed(app.store.sessions.clone(), questions)
+fn needs(app: &App, without: &str) -> Update {
+    let needs = app.store.needs.iter();
+    Update::Needs(needs.filter(|it| it.id != without).cloned().collect())
+}
+
+/// The controls of the need at this place of the list.
+fn controls(app: &mut App, at: usize) -> &mut Vec<Control> {
+    let whole = app.store.needs[at].whole.as_mut();
+    &mut whole.expect("all of it").controls
 }
 
 #[test]
@@ -70,17 +75,27 @@ fn a_permission_is_approved_or_denied_with_a_reason() {
     let mut app = app();
     press(&mut app, "jjad", at(100));
     assert_eq!(answers(&mut app, at(105)), ["25 allow"]);
-    app.apply(Update::Answered(25, Err("refused".into())), at(105));
+    app.apply(
+        Update::Answered("25".into(), Err("refused".into())),
+        at(105),
+    );
     press(&mut app, "dnot on main\n", at(106));
     let sent = Request::Answer {
-        id: 25,
+        id: "25".into(),
+        revision: 25,
         answer: Answer::Verdict(Decision::Deny, Some("not on main".into())),
     };
     assert_eq!(press(&mut app, "\n", at(107)), [sent]);
-    app.apply(Update::Answered(25, Err("refused".into())), at(107));
+    app.apply(
+        Update::Answered("25".into(), Err("refused".into())),
+        at(107),
+    );
     press(&mut app, "d\n", at(108));
     assert_eq!(answers(&mut app, at(113)), ["25 deny"]);
-    app.apply(Update::Answered(25, Err("refused".into())), at(113));
+    app.apply(
+        Update::Answered("25".into(), Err("refused".into())),
+        at(113),
+    );
     press(&mut app, "A", at(114));
     assert_eq!(answers(&mut app, at(119)), ["25 allow always"]);
 }
@@ -94,7 +109,7 @@ fn a_request_is_approved_only_if_the_hub_has_all_of_it_and_it_was_drawn_to_its_e
         app.press(KeyCode::Char(key).into(), at(100));
         assert_eq!(app.note, "Read it to its end first: PgDn");
     }
-    let Some(Control::Verdict { allow, .. }) = app.store.questions[1].controls.first_mut() else {
+    let Some(Control::Verdict { allow, .. }) = controls(&mut app, 2).first_mut() else {
         panic!("a permission");
     };
     *allow = false;
@@ -124,7 +139,7 @@ fn a_decision_just_after_the_list_moved_is_ignored() {
     let mut app = app();
     press(&mut app, "jjj", at(100));
     press(&mut app, "k", at(100));
-    let update = refreshed(&app, 25);
+    let update = needs(&app, "25");
     app.apply(update, at(110));
     let soon = at(110).plus_millis(MISPRESS - 1);
     press(&mut app, "s", soon);
@@ -149,7 +164,7 @@ fn a_decision_just_after_the_list_moved_is_ignored() {
 fn the_selection_stays_on_its_row_when_rows_come_and_go() {
     let mut app = app();
     press(&mut app, "jj", at(100));
-    let update = refreshed(&app, 10);
+    let update = needs(&app, "10");
     app.apply(update, at(101));
     press(&mut app, "a", at(101));
     assert_eq!(answers(&mut app, at(106)), ["25 allow"]);
@@ -172,7 +187,7 @@ fn the_first_need_is_selected_once_there_is_one() {
 fn the_answer_to_a_question_that_was_settled_elsewhere_is_not_sent() {
     let mut app = app();
     press(&mut app, "1", at(100));
-    let update = refreshed(&app, 10);
+    let update = needs(&app, "10");
     app.apply(update, at(101));
     assert!(app.note.contains("settled elsewhere"), "{}", app.note);
     assert_eq!(answers(&mut app, at(200)), [""; 0]);
@@ -235,7 +250,7 @@ fn a_dialog_of_several_questions_is_answered_by_labels_and_texts() {
     let mut app = app();
     let db = choice(false, &["postgres; 16", "sqlite"]);
     let checks = choice(true, &["unit", "fuzz"]);
-    app.store.questions[0].controls = vec![db.clone(), checks, db];
+    *controls(&mut app, 0) = vec![db.clone(), checks, db];
     press(&mut app, "1", at(100));
     press(&mut app, "12\n", at(101));
     assert_eq!(answers(&mut app, at(200)), [""; 0], "a question is left");
@@ -255,11 +270,15 @@ fn a_dialog_of_several_questions_is_answered_by_labels_and_texts() {
         neither,
     ];
     let request = Request::Answer {
-        id: 10,
+        id: "10".into(),
+        revision: 10,
         answer: Answer::Choices(sent),
     };
     assert_eq!(app.tick(at(206)).first(), Some(&request));
-    app.apply(Update::Answered(10, Err("refused".into())), at(206));
+    app.apply(
+        Update::Answered("10".into(), Err("refused".into())),
+        at(206),
+    );
     press(&mut app, "2", at(207));
     assert_eq!(app.note, "", "it begins again");
 }
@@ -269,13 +288,16 @@ fn a_form_is_filled_in_as_json_or_declined() {
     let mut app = app();
     let fields = serde_json::from_str(r#"[{"name": "n", "label": "n", "type": "integer"}]"#);
     let fields = fields.expect("fields");
-    app.store.questions[0].controls = vec![Control::Form { fields }];
+    *controls(&mut app, 0) = vec![Control::Form { fields }];
     press(&mut app, "\n!\n", at(100));
     assert_eq!(app.note, "The form is not a JSON object");
     app.press(KeyCode::Backspace.into(), at(100));
     press(&mut app, "\n", at(100));
     assert_eq!(answers(&mut app, at(105)), [r#"10 {"n":0}"#]);
-    app.apply(Update::Answered(10, Err("refused".into())), at(105));
+    app.apply(
+        Update::Answered("10".into(), Err("refused".into())),
+        at(105),
+    );
     press(&mut app, "d", at(106));
     assert_eq!(answers(&mut app, at(111)), ["10 deny"]);
 }
@@ -314,4 +336,30 @@ fn a_thread_is_requested_once_the_selection_rests() {
     press(&mut app, "j", at(102));
     assert_eq!(app.tick(at(102)), []);
     assert_eq!(app.tick(at(103)), [Request::Thread(70)]);
+}
+
+#[test]
+fn a_need_is_loaded_when_it_is_selected_and_approved_only_once_all_of_it_was_drawn() {
+    let mut app = app();
+    let whole = app.store.needs[2].clone();
+    let mut brief = app.store.needs.clone();
+    brief[2].whole = None;
+    app.store.needs.clone_from(&brief);
+    press(&mut app, "jj", at(100));
+    let load = [Request::Whole("25".into())];
+    assert_eq!(app.tick(at(100)), load);
+    press(&mut app, "a", at(100));
+    assert_eq!(app.note, "It is not loaded yet: press the key again");
+    app.apply(Update::Whole("25".into(), None), at(100));
+    assert_eq!(app.tick(at(100)), load, "the hub did not give it");
+    app.apply(Update::Whole("25".into(), Some(Box::new(whole))), at(100));
+    app.press(KeyCode::Char('a').into(), at(100));
+    assert_eq!(app.note, "Read it to its end first: PgDn");
+    app.drawn();
+    app.apply(Update::Needs(brief.clone()), at(100));
+    press(&mut app, "a", at(100));
+    assert_eq!(answers(&mut app, at(105)), ["25 allow"]);
+    brief[2].revision += 1;
+    app.apply(Update::Needs(brief), at(106));
+    assert_eq!(app.tick(at(106)), load, "it says something else");
 }

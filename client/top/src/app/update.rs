@@ -11,17 +11,19 @@ use crate::text::line;
 pub(crate) enum Update {
     /// The hub is here; this is everything.
     Loaded(Box<FirstView>),
-    /// All live sessions and all open questions.
-    Refreshed(Vec<Session>, Vec<Question>),
+    /// All live sessions.
+    Refreshed(Vec<Session>),
     /// What the person has to do.
     Needs(Vec<Need>),
+    /// A need with all that it says; `None` if the hub did not give it.
+    Whole(String, Option<Box<Need>>),
     Arrived(Box<Notification>),
     /// Why the hub is away, and when it is tried again, by this machine's clock.
     Away(String, Timestamp),
     /// The thread of a notification.
     Thread(Seq, Vec<Notification>),
     /// The result of an answer: the question, or why the hub refused it.
-    Answered(Seq, Result<Box<Question>, String>),
+    Answered(String, Result<Box<Question>, String>),
     /// The result of another request in words.
     Said(String),
 }
@@ -37,12 +39,19 @@ impl App {
                 self.asked.clear();
                 self.forget_settled();
             }
-            Update::Refreshed(sessions, questions) => {
-                self.store.sessions = sessions;
-                self.store.questions = questions;
+            Update::Refreshed(sessions) => self.store.sessions = sessions,
+            Update::Needs(needs) => {
+                self.store.set_needs(needs);
                 self.forget_settled();
             }
-            Update::Needs(needs) => self.store.needs = needs,
+            Update::Whole(id, need) => {
+                self.loading.remove(&id);
+                if let Some(need) = need {
+                    self.store.complete(*need);
+                    // Only the brief text of it was drawn.
+                    self.read = self.read.take().filter(|it| *it != id);
+                }
+            }
             Update::Arrived(notification) => {
                 if notification.reply_to.is_some() {
                     self.threads.clear();
@@ -51,20 +60,20 @@ impl App {
             }
             Update::Away(reason, retry_at) => self.link = Link::Away(reason, retry_at),
             Update::Thread(id, thread) => drop(self.threads.insert(id, thread)),
-            Update::Answered(id, result) => self.answered(id, result),
+            Update::Answered(id, result) => self.answered(&id, result),
             Update::Said(text) => self.note = line(&text),
         }
         let now = self.store.hub_time(now);
         self.keep_selection(now);
     }
 
-    fn answered(&mut self, id: Seq, result: Result<Box<Question>, String>) {
+    fn answered(&mut self, id: &str, result: Result<Box<Question>, String>) {
         match result {
             Ok(question) => {
                 self.outbox.sent(id, None);
-                self.drafts.remove(&id);
+                self.drafts.remove(id);
                 self.note = progress(&question);
-                self.store.set_question(*question);
+                self.store.needs.retain(|it| it.id != id);
             }
             Err(problem) => {
                 self.note = format!("Not answered: {}", line(&problem));
@@ -73,10 +82,10 @@ impl App {
         }
     }
 
-    /// Drops the held answers to questions that were settled elsewhere.
+    /// Drops the held answers to needs that were settled elsewhere.
     fn forget_settled(&mut self) {
         let store = &self.store;
-        if self.outbox.forget(|id| store.question(id).is_some()) {
+        if self.outbox.forget(|id| store.need(id).is_some()) {
             self.note = "It was settled elsewhere: your answer was not sent".into();
         }
     }

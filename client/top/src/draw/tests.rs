@@ -131,7 +131,8 @@ fn no_cell_is_coloured_where_colours_are_unwanted() {
 fn a_long_text_is_scrolled_to_its_end_and_no_further() {
     let mut app = app();
     let lines: Vec<String> = (0..60).map(|n| format!("line {n}\n")).collect();
-    let [Control::Choice(choice)] = &mut app.store.questions[0].controls[..] else {
+    let [Control::Choice(choice)] = &mut app.store.needs[0].whole.as_mut().unwrap().controls[..]
+    else {
         panic!("options");
     };
     choice.question = lines.concat();

@@ -1,18 +1,20 @@
 //! The data of a hook's notification: the agent's own JSON and words, within the bounds of a notification.
 
+use hub_protocol::MAX_ITEM_BYTES;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::notification::Draft;
 
-/// The most bytes of an agent's JSON that the hub passes on with its own text.
-const MAX_DATA: usize = 48 * 1024;
-/// If the JSON is larger, its texts are cut to the first of these lengths in bytes with which it fits.
-const CUTS: [usize; 4] = [32 * 1024, 8 * 1024, 2 * 1024, 512];
+/// The most bytes of an agent's JSON: a text of [`MAX_ITEM_BYTES`], of which JSON writes a quote or a line feed in two bytes,
+/// with the names and marks around it.
+const MAX_JSON: usize = 2 * MAX_ITEM_BYTES + 4096;
+/// The texts in the JSON are cut to the first of these lengths in bytes with which it fits.
+const CUTS: [usize; 5] = [MAX_ITEM_BYTES, 32 * 1024, 8 * 1024, 2 * 1024, 512];
 
 /// An agent's words as a record keeps them.
 pub(super) fn whole(words: &str) -> String {
-    cut(words, MAX_DATA)
+    cut(words, MAX_ITEM_BYTES)
 }
 
 /// Adds a member to the hook's data.
@@ -21,32 +23,32 @@ pub(super) fn set_data(draft: &mut Draft, name: &str, value: impl Serialize) {
     data[name] = json!(value);
 }
 
-/// Cuts the texts in data that is too large for a notification, and notes the full size. An agent's own data may be as
+/// Cuts the texts in data that are too large for a notification, and notes the full size. An agent's own data may be as
 /// large as a request.
-pub(super) fn bounded(mut data: Value) -> Value {
-    let size = data.to_string().len();
-    if size <= MAX_DATA {
-        return data;
-    }
-    let note = || format!("{size} bytes");
+pub(super) fn bounded(data: Value) -> Value {
+    let note = || format!("{} bytes", data.to_string().len());
     for longest in CUTS {
-        cut_texts(&mut data, longest);
-        if data.to_string().len() <= MAX_DATA {
-            data["cut"] = note().into();
-            return data;
+        let mut shortened = data.clone();
+        cut_texts(&mut shortened, longest);
+        if shortened.to_string().len() <= MAX_JSON {
+            if shortened != data {
+                shortened["cut"] = note().into();
+            }
+            return shortened;
         }
     }
     json!({ "cut": note() })
 }
 
-/// The beginning of a text, at most this many bytes and a mark.
+/// A text of at most this many bytes; the beginning of a longer one, which says that it is cut and where all of it is.
 fn cut(text: &str, longest: usize) -> String {
     if text.len() <= longest {
         return text.to_owned();
     }
     let ends = (0..=longest).rev();
     let end = { ends }.find(|end| text.is_char_boundary(*end));
-    format!("{}…", &text[..end.unwrap_or(0)])
+    let beginning = &text[..end.unwrap_or(0)];
+    format!("{beginning}…\n\n[cut by the hub: all of it is in the agent's own session]")
 }
 
 /// Cuts every text within to this many bytes.

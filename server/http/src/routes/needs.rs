@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use hub_core::command::Command;
 use hub_engine::Hub;
 use hub_engine::needs::{self, FoundNeed};
-use hub_protocol::{InboxName, Need, Needs, Snooze, Timestamp};
+use hub_protocol::{InboxName, Need, Needs, ProjectName, Snooze, Timestamp};
 
 use super::stored;
 use crate::error::{ApiError, Code};
@@ -35,6 +35,18 @@ pub(super) async fn with_first(
         let first = counted.take(count);
         let wholes = first.map(|(found, _)| needs::wholly(&log, found)).collect();
         Ok::<_, ApiError>((needs, wholes))
+    };
+    stored::blocking(read).await
+}
+
+/// The open needs of a project, in the same order, with all that they say.
+pub async fn open_of(hub: &Hub, project: &ProjectName) -> Result<Vec<Need>, ApiError> {
+    let mut found = hub.list(needs::list).await?;
+    found.retain(|it| it.need.is_open() && it.need.project == *project);
+    let log = Arc::clone(hub.log());
+    let read = move || {
+        let needs = found.into_iter().map(|it| needs::wholly(&log, it));
+        Ok::<_, ApiError>(needs.collect())
     };
     stored::blocking(read).await
 }

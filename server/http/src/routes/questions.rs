@@ -36,7 +36,7 @@ const MAX_LIMIT: usize = 2_000;
 const MAX_TIMEOUT: u64 = 3600;
 
 /// The query of `GET /questions`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuestionListParams {
     project: Option<ProjectName>,
@@ -44,16 +44,6 @@ pub struct QuestionListParams {
     state: QuestionStates,
     before: Option<Seq>,
     limit: Option<usize>,
-}
-
-impl QuestionListParams {
-    /// The first page of the open questions of a project.
-    pub fn open_of(project: ProjectName) -> Self {
-        Self {
-            project: Some(project),
-            ..Self::default()
-        }
-    }
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
