@@ -2,8 +2,8 @@
 
 use hub_protocol::MAX_ITEM_BYTES;
 
-/// After this many characters and bytes of characters a string is cut before its next one. It is longer then than the texts that
-/// the hub keeps, so the hub cuts it too, and says so.
+/// A text that has this many bytes is cut before its next character. The hub keeps less of a text: it cuts this one again, and
+/// says so.
 const MAX_STRING: usize = MAX_ITEM_BYTES + 1;
 
 /// The most bytes of an object that are kept.

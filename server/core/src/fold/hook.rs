@@ -209,7 +209,7 @@ impl HookContext<'_, '_> {
         let mut draft = self.transaction.draft(from, kind, msg);
         draft.body.data = Some(json!({ "via": "hook", "event": self.hook.event }));
         more(&mut draft);
-        draft.body.data = draft.body.data.map(bounded);
+        draft.body.data = draft.body.data.as_ref().map(bounded);
         self.transaction.post(&draft)
     }
 

@@ -25,13 +25,13 @@ pub(super) fn set_data(draft: &mut Draft, name: &str, value: impl Serialize) {
 
 /// Cuts the texts in data that are too large for a notification, and notes the full size. An agent's own data may be as
 /// large as a request.
-pub(super) fn bounded(data: Value) -> Value {
+pub(super) fn bounded(data: &Value) -> Value {
     let note = || format!("{} bytes", data.to_string().len());
     for longest in CUTS {
         let mut shortened = data.clone();
         cut_texts(&mut shortened, longest);
         if shortened.to_string().len() <= MAX_JSON {
-            if shortened != data {
+            if shortened != *data {
                 shortened["cut"] = note().into();
             }
             return shortened;
