@@ -51,11 +51,16 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     sources.flat_map(|it| files(&it)).collect()
 }
 
+/// Whether a path is that of a page.
+fn is_page(path: impl AsRef<Path>) -> bool {
+    path.as_ref().extension().is_some_and(|it| it == "md")
+}
+
 /// Returns the documentation's pages, relative to the sources.
 fn pages() -> Vec<PathBuf> {
     let top = top();
     let mut pages = files(&top.join("docs"));
-    pages.retain(|it| it.extension().is_some_and(|it| it == "md"));
+    pages.retain(|it| is_page(it));
     pages.extend(["README.md", "ARCHITECTURE.md"].map(|it| top.join(it)));
     let pages = pages.into_iter();
     pages
@@ -71,7 +76,9 @@ fn split(page: &str) -> (String, Vec<Block>) {
             (Some(info), None) => {
                 let (language, mark) = info.split_once(' ').unwrap_or((info, ""));
                 let reason = mark.strip_prefix("no-run:");
-                assert!(mark.is_empty() || reason.is_some(), "```{info}");
+                let known = |reason| REASONS.iter().any(|(it, _)| *it == reason);
+                let valid = reason.map_or(mark.is_empty(), known);
+                assert!(valid, "```{info}: expected no-run: and one of {REASONS:?}");
                 open = Some(Block {
                     language: language.to_owned(),
                     reason: reason.map(str::to_owned),
@@ -79,8 +86,8 @@ fn split(page: &str) -> (String, Vec<Block>) {
                 });
             }
             (Some(_), Some(_)) => blocks.extend(open.take()),
-            (None, Some(block)) => block.text += &format!("{line}\n"),
-            (None, None) => prose += &format!("{line}\n"),
+            (None, Some(block)) => block.text.extend([line, "\n"]),
+            (None, None) => prose.extend([line, "\n"]),
         }
     }
     assert!(open.is_none(), "a block without an end");
@@ -182,7 +189,7 @@ fn the_sources_name_pages_that_exist_and_the_pages_name_files_that_exist() {
     for file in places.iter().flat_map(|it| files(&top().join(it))) {
         // Some files of the tests are no text.
         let text = fs::read_to_string(&file).unwrap_or_default();
-        for path in paths(&text, "docs/").filter(|it| it.ends_with(".md")) {
+        for path in paths(&text, "docs/").filter(|it| is_page(it)) {
             check(&file, path);
         }
     }
@@ -201,15 +208,11 @@ fn the_sources_name_pages_that_exist_and_the_pages_name_files_that_exist() {
 fn the_commands_of_the_documentation_run() {
     for page in pages() {
         let mut script = String::new();
-        for block in blocks(&page).iter().filter(|it| it.language == "sh") {
-            match &block.reason {
-                Some(reason) => assert!(
-                    REASONS.iter().any(|(known, _)| known == reason),
-                    "{}: unknown reason '{reason}', use one of {REASONS:?}",
-                    page.display()
-                ),
-                None => script += &format!("(\n{}\nwait\n)\n", block.text.replace("4782", "$PORT")),
-            }
+        let runs = |it: &&Block| it.language == "sh" && it.reason.is_none();
+        for block in blocks(&page).iter().filter(runs) {
+            let text = block.text.replace("4782", "$PORT");
+            // The parts that a block leaves in the background belong to it.
+            script.extend(["(\n", &text, "wait\n)\n"]);
         }
         if !script.is_empty() {
             run(&page, &script);
