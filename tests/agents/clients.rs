@@ -148,6 +148,8 @@ impl Idle {
             let json = format!("\"msg\":\"{text}\"");
             model.received_once(&json);
         }
+        // The person's prompt interrupted a poll.
+        hub.waiter_way("primary", "module");
     }
 }
 

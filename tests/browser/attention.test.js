@@ -174,6 +174,19 @@ test('the values of a form whose time is over stay in view, and can be copied al
   assert.equal(await copied(page.locator('hub-settled')), filled);
 });
 
+test('the note that a need was settled elsewhere closes by itself', async () => {
+  const hub = await startHub();
+  const id = await ask(hub, { options: ['80', '8080'] });
+  const page = await openDashboard(hub);
+  await page.clock.install();
+  await of(page, id).getByRole('button', { name: '8080' }).focus();
+  await hub.call('DELETE', `/notifications/${id}`);
+  const note = page.locator('hub-settled p:not(.visually-hidden)');
+  await note.waitFor();
+  await page.clock.fastForward(10_000);
+  await note.waitFor({ state: 'detached' });
+});
+
 test('an invisible character in a command is shown', async () => {
   const hub = await startHub();
   const page = await openDashboard(hub);

@@ -95,6 +95,20 @@ export function updateList(parent, items, key, create, update) {
   }
 }
 
+/** The time that a message stays, in ms; a refusal and a draft stay until they are closed. */
+const DURATION = 10_000;
+
+/**
+ * Closes a message after a while, but not while it has the pointer or the focus.
+ *
+ * @param {HTMLElement} line
+ * @param {() => void} close
+ */
+export function closeLater(line, close) {
+  const late = () => (line.matches(':hover, :focus-within') ? setTimeout(late, DURATION) : close());
+  setTimeout(late, DURATION);
+}
+
 /**
  * @param {(Child|Child[])[]} children
  * @returns {(Node|string)[]}

@@ -1,7 +1,7 @@
 /** What a screen reader announces of the queue: new needs, and needs that were settled elsewhere while the person was at them. */
 
 import { copy } from './copyable.js';
-import { h } from './dom.js';
+import { closeLater, h } from './dom.js';
 import { StoreElement } from './store-element.js';
 import { asks, isOpen, settlementText } from '../core/attention.js';
 import { outboxOf } from '../hub/outbox.js';
@@ -71,6 +71,7 @@ export class HubSettled extends StoreElement {
       (busy || draft) && h('button', { class: 'ghost small', 'aria-label': 'Close', onclick: close }, '×'),
     );
     this.#lines.append(line);
+    if (!draft) closeLater(line, close);
     while (this.#lines.children.length > 3) this.#lines.firstElementChild?.remove();
   }
 }

@@ -1,12 +1,10 @@
 /** Short messages, newest last, with an undo action. */
 
-import { h } from './dom.js';
+import { closeLater, h } from './dom.js';
 import { StoreElement } from './store-element.js';
 
 /** @import { Toast } from '../hub/store.js' */
 
-/** The time that a message stays, in ms; a refusal stays until it is closed. */
-const DURATION = 10_000;
 const MAX_TOASTS = 3;
 
 export class HubToast extends StoreElement {
@@ -46,18 +44,7 @@ export class HubToast extends StoreElement {
     if (back) this.#undo = back;
     this.append(line);
     while (this.children.length > MAX_TOASTS) this.firstElementChild?.remove();
-    if (!problem) this.#closeLater(line, close);
-  }
-
-  /**
-   * Closes a message after a while, but not while it has the pointer or the focus.
-   *
-   * @param {HTMLElement} line
-   * @param {() => void} close
-   */
-  #closeLater(line, close) {
-    const late = () => (line.matches(':hover, :focus-within') ? setTimeout(late, DURATION) : close());
-    setTimeout(late, DURATION);
+    if (!problem) closeLater(line, close);
   }
 }
 

@@ -41,6 +41,8 @@ const request = (socketPath, method, path, { body, signal } = {}) =>
       answer.on("end", () => resolve({ status: answer.statusCode, text }))
     })
     sent.on("error", reject)
+    // Bun, which runs OpenCode 1, reports no error for it.
+    signal?.addEventListener("abort", () => reject(signal.reason))
     sent.end(body && JSON.stringify(body))
   })
 
