@@ -10,6 +10,7 @@ use super::{
     primary, program, questions, reset, rules, run, seen, service, sessions, stats, status, stream,
     trace, tunnel, unlisten, up, wait, wake_test, watch, why, withdraw,
 };
+use crate::exit_code::EXIT_CODES;
 use crate::settings::HubLocation;
 
 /// Durable notifications between coding agents on one machine.
@@ -20,15 +21,7 @@ use crate::settings::HubLocation;
     propagate_version = true,
     max_term_width = 100
 )]
-#[command(after_help = "\
-Exit codes: 0 done, timed out, or held by this session's own waiter; 1 refused; 3 hub unreachable;
-4 inbox held by another waiter; 5 no waiter connected (status); 64 invalid usage; 141 stdout was closed; run: the
-command's own exit code.
-
-Examples:
-  hubctl up
-  hubctl notify \"backup done\"
-  hubctl wait")]
+#[command(after_help = after_help())]
 pub(crate) struct Cli {
     /// The hub's location.
     #[command(flatten)]
@@ -69,6 +62,16 @@ impl Cli {
             command: command(A::from_arg_matches(of_command)?),
         })
     }
+}
+
+fn after_help() -> String {
+    let mut text =
+        "Examples:\n  hubctl up\n  hubctl notify \"backup done\"\n  hubctl wait\n\nExit codes:"
+            .to_owned();
+    for (code, meaning) in EXIT_CODES {
+        text += &format!("\n  {code:<3}  {meaning}");
+    }
+    text
 }
 
 /// The subcommands.
