@@ -1,6 +1,7 @@
 //! The command line of `hubctl`.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -69,7 +70,7 @@ fn after_help() -> String {
         "Examples:\n  hubctl up\n  hubctl notify \"backup done\"\n  hubctl wait\n\nExit codes:"
             .to_owned();
     for (code, meaning) in EXIT_CODES {
-        text += &format!("\n  {code:<3}  {meaning}");
+        let _ = write!(text, "\n  {code:<3}  {meaning}");
     }
     text
 }
