@@ -2,29 +2,45 @@
 
 use std::process::ExitCode;
 
-/// The exit code of a command. Only `hubctl wait --rewake` ends with 2, which wakes its agent.
+/// The exit code of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exit(pub u8);
 
-impl Exit {
+/// Defines the codes, and `EXIT_CODES`, the list of them for people.
+macro_rules! exit_codes {
+    ($(#[doc = $meaning:literal] $name:ident = $code:literal;)+) => {
+        impl Exit {
+            $(#[doc = $meaning] pub(crate) const $name: Self = Self($code);)+
+        }
+
+        /// The exit codes of hubctl with their meanings.
+        pub const EXIT_CODES: &[(u8, &str)] = &[$(($code, $meaning.trim_ascii())),+];
+    };
+}
+
+exit_codes! {
     /// The command has done its work, it timed out, or this session's own waiter holds the inbox.
-    pub(crate) const DONE: Self = Self(0);
+    DONE = 0;
     /// The hub refused the request, or the command failed.
-    pub(crate) const REFUSED: Self = Self(1);
-    /// As an `asyncRewake` hook: the agent wakes and reads stderr.
-    pub(crate) const REWAKE: Self = Self(2);
+    REFUSED = 1;
+    /// `wait --rewake`, as an `asyncRewake` hook: the agent wakes and reads stderr.
+    REWAKE = 2;
     /// The hub cannot be reached.
-    pub(crate) const UNREACHABLE: Self = Self(3);
+    UNREACHABLE = 3;
     /// Another waiter holds the inbox.
-    pub(crate) const HELD: Self = Self(4);
-    /// No waiter is connected.
-    pub(crate) const NO_WAITER: Self = Self(5);
+    HELD = 4;
+    /// `status`: no waiter is connected.
+    NO_WAITER = 5;
     /// The answer is stored, but it does not reach the session that asked.
-    pub(crate) const UNDELIVERED: Self = Self(6);
-    /// Wrong usage (`EX_USAGE`).
-    pub(crate) const USAGE: Self = Self(64);
+    UNDELIVERED = 6;
+    /// The usage is wrong (`EX_USAGE`).
+    USAGE = 64;
+    /// `run`: the command cannot be executed; otherwise `run` ends with the command's own code.
+    NOT_RUNNABLE = 126;
+    /// `run`: the command does not exist.
+    NOT_FOUND = 127;
     /// The reader of stdout has closed it; the code that a shell reports for SIGPIPE.
-    pub(crate) const UNREAD: Self = Self(141);
+    UNREAD = 141;
 }
 
 impl From<Exit> for ExitCode {

@@ -27,6 +27,7 @@ pub use crate::commands::cli::command_line;
 pub use crate::commands::completions::{Shell, completions};
 pub use crate::commands::service::{packaged_units, unit_word};
 pub use crate::error::Error;
+pub use crate::exit_code::EXIT_CODES;
 pub use crate::hub::Path;
 pub use crate::hub::sse::Event;
 pub use crate::output::age::age;

@@ -1,10 +1,11 @@
-//! Writes the files of the packages that follow from the code: manual pages, completions and units, and
-//! the SBOMs.
+//! Writes what follows from the code: of the packages the manual pages, completions, units and SBOMs, and of the
+//! documentation the references.
 //!
 //! It is a program of its own, because `hubctl` starts at every hook of every agent and must stay small.
 
 mod config_page;
 mod record_page;
+mod reference;
 mod sbom;
 
 use std::fs;
@@ -23,9 +24,10 @@ fn main() -> anyhow::Result<()> {
             print!("{}", sbom::document(&tree, name, commit, made)?);
             Ok(())
         }
+        ["docs"] => reference::write(),
         [out] => write_all(Path::new(out)).with_context(|| (*out).to_owned()),
         _ => anyhow::bail!(
-            "usage: hub-packaging DIRECTORY, or hub-packaging --sbom NAME COMMIT TIME <TREE"
+            "usage: hub-packaging DIRECTORY, hub-packaging docs, or hub-packaging --sbom NAME COMMIT TIME <TREE"
         ),
     }
 }

@@ -196,7 +196,14 @@ fn the_sources_name_pages_that_exist_and_the_pages_name_files_that_exist() {
     for page in pages() {
         let (prose, _) = split(&read(&top().join(&page)));
         for code in prose.split('`').skip(1).step_by(2) {
-            for place in ["client/", "packaging/", "protocol/", "server/", "tests/", "web/"] {
+            for place in [
+                "client/",
+                "packaging/",
+                "protocol/",
+                "server/",
+                "tests/",
+                "web/",
+            ] {
                 paths(code, place).for_each(|path| check(&page, path));
             }
         }

@@ -1,6 +1,9 @@
 //! Every operation of openapi.yaml.
 
-use hub_harness::{Client, Hub};
+use std::collections::BTreeSet;
+
+use hub_harness::{Client, Contract, Hub};
+use hub_http::routes::{Property, ROUTES};
 use hub_protocol::Timestamp;
 use serde_json::{Value, json};
 
@@ -226,4 +229,24 @@ async fn a_hub_proves_that_it_knows_the_token() {
     let address = format!("127.0.0.1:{}", hub.port());
     let proof = token.hmac(&[nonce.as_bytes(), address.as_bytes()]);
     assert_eq!(hello["proof"], hub_core::secret::hex(&proof));
+}
+
+#[test]
+fn the_table_of_routes_has_the_operations_of_the_contract_and_no_other() {
+    let contract = Contract::new();
+    let declared = contract.operations().iter();
+    let declared = declared.map(|it| (it.path.clone(), it.method.clone(), it.public));
+    let served = ROUTES.iter().flat_map(|route| {
+        // The contract has no HEAD, which is GET without a body.
+        let methods = route.methods.iter().filter(|(method, _)| *method != "head");
+        methods.map(|(method, properties)| {
+            let path = route.path.replace("{*", "{");
+            let method = method.to_uppercase();
+            (path, method, properties.contains(&Property::Public))
+        })
+    });
+    assert_eq!(
+        served.collect::<BTreeSet<_>>(),
+        declared.collect::<BTreeSet<_>>()
+    );
 }

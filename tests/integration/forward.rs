@@ -145,7 +145,7 @@ async fn each_kind_of_target_gets_its_shape() {
 
 #[tokio::test]
 async fn only_what_the_filter_includes_is_forwarded() {
-    let filter = "types=['error', 'complete']\nprojects=['a']\nfrom=['ci']\nmin_priority='high'";
+    let filter = "types=['error', 'complete']\nprojects=['a']\nfrom=['ci*']\nmin_priority='high'";
     let it = Forwarding::start(filter);
     let post = |text: &str, change: Value| {
         let mut post = json!({ "msg": text, "from": "ci", "type": "error", "project": "a", "priority": "high" });
@@ -160,7 +160,7 @@ async fn only_what_the_filter_includes_is_forwarded() {
     post("first", json!({})).await;
     post(
         "second",
-        json!({ "type": "complete", "priority": "urgent" }),
+        json!({ "type": "complete", "priority": "urgent", "from": "ci-7", "project": "/src/a" }),
     )
     .await;
     it.expect(&["first", "second"]);

@@ -106,6 +106,7 @@ async fn each_key_matches_and_all_keys_of_a_rule_must() {
         name = "all"
         type = ["error"]
         from = ["ci-*"]
+        min_priority = "high"
         text = "red"
         mute = true
         "#,
@@ -122,8 +123,9 @@ async fn each_key_matches_and_all_keys_of_a_rule_must() {
         (json!({ "from": "w1", "project": "/src/shops", "msg": "x" }), [2, 2, 2, 0, 0]),
         (json!({ "from": "w1", "msg": "Deploy it" }), [2, 2, 2, 1, 0]),
         (json!({ "from": "w1", "msg": "to deploy" }), [2, 2, 2, 1, 0]),
-        (json!({ "from": "ci-7", "type": "error", "msg": "red" }), [3, 3, 2, 1, 1]),
-        (json!({ "from": "ci-7", "type": "error", "msg": "green" }), [4, 4, 2, 1, 1]),
+        (json!({ "from": "ci-7", "type": "error", "priority": "high", "msg": "red" }), [3, 3, 2, 1, 1]),
+        (json!({ "from": "ci-7", "type": "error", "priority": "normal", "msg": "red" }), [4, 4, 2, 1, 1]),
+        (json!({ "from": "ci-7", "type": "error", "priority": "urgent", "msg": "green" }), [5, 5, 2, 1, 1]),
     ];
     for (post, expected) in rows {
         client.notify(post.clone()).await;
@@ -509,6 +511,8 @@ async fn a_bad_rule_is_refused_at_the_start_and_in_a_dry_run_with_its_key_and_th
         (format!("{valid}phase = ['blocked']\n"), "'n'", "phase and for belong together"),
         (format!("{valid}phase = ['blocked']\nfor = '1m'\n"), "'n'", "mute, forward and escalate need a notification"),
         ("name = 'n'\nmute = true\n".to_owned(), "'n'", "add a condition"),
+        ("name = 'n'\nmin_priority = 'top'\nmute = true\n".to_owned(), "'n'", "min_priority: unknown priority 'top'"),
+        ("name = 'n'\nphase = ['done']\nfor = '1m'\nmin_priority = 'high'\nrun = ['x']\n".to_owned(), "'n'", "type, min_priority and text match"),
         ("name = 'n'\nfrom = ['x']\n".to_owned(), "'n'", "add an action"),
         ("name = 'n'\nphase = ['bored']\nfor = '1m'\nrun = ['x']\n".to_owned(), "'n'", "phase: unknown phase 'bored' (expected one of: needs_you"),
         ("name = 'n'\nphase = ['done']\nfor = '0s'\nrun = ['x']\n".to_owned(), "'n'", "for: use at least 1s"),

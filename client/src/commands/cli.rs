@@ -1,6 +1,7 @@
 //! The command line of `hubctl`.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
@@ -10,6 +11,7 @@ use super::{
     primary, program, questions, reset, rules, run, seen, service, sessions, stats, status, stream,
     trace, tunnel, unlisten, up, wait, wake_test, watch, why, withdraw,
 };
+use crate::exit_code::EXIT_CODES;
 use crate::settings::HubLocation;
 
 /// Durable notifications between coding agents on one machine.
@@ -20,16 +22,7 @@ use crate::settings::HubLocation;
     propagate_version = true,
     max_term_width = 100
 )]
-#[command(after_help = "\
-Exit codes: 0 done, timed out, or held by this session's own waiter; 1 refused, or doctor found a problem;
-2 woken (only wait --rewake); 3 hub unreachable; 4 inbox held by another waiter; 5 no waiter connected (status);
-6 answer stored, but it does not reach the session (answer); 64 invalid usage; 141 stdout was closed; run: the
-command's own exit code.
-
-Examples:
-  hubctl up
-  hubctl notify \"backup done\"
-  hubctl wait")]
+#[command(after_help = after_help())]
 pub(crate) struct Cli {
     /// The hub's location.
     #[command(flatten)]
@@ -70,6 +63,16 @@ impl Cli {
             command: command(A::from_arg_matches(of_command)?),
         })
     }
+}
+
+fn after_help() -> String {
+    let mut text =
+        "Examples:\n  hubctl up\n  hubctl notify \"backup done\"\n  hubctl wait\n\nExit codes:"
+            .to_owned();
+    for (code, meaning) in EXIT_CODES {
+        let _ = write!(text, "\n  {code:<3}  {meaning}");
+    }
+    text
 }
 
 /// The subcommands.

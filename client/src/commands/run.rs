@@ -24,10 +24,6 @@ use crate::output::say;
 use crate::publish::status_file;
 use crate::publish::{Attempt, publish, publish_as, send_spooled};
 
-/// The exit codes by which a shell reports that a command does not exist or cannot be run.
-const NOT_FOUND: Exit = Exit(127);
-const NOT_RUNNABLE: Exit = Exit(126);
-
 /// The most bytes of a notification's title.
 const MAX_TITLE: usize = 512;
 
@@ -95,7 +91,11 @@ pub(crate) async fn run(args: &RunArgs, context: &Context) -> Result<Exit, Error
         Err(error) => {
             say(format!("{}: {error}", args.command[0].to_string_lossy()));
             let missing = error.kind() == std::io::ErrorKind::NotFound;
-            return Ok(if missing { NOT_FOUND } else { NOT_RUNNABLE });
+            return Ok(if missing {
+                Exit::NOT_FOUND
+            } else {
+                Exit::NOT_RUNNABLE
+            });
         }
     };
     let (is_over, over) = oneshot::channel::<()>();

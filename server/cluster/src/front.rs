@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use hub_http::error::{ApiError, Code};
 use hub_http::request::caller::Caller;
 use hub_http::request::params::WAIT_TIMEOUT;
+use hub_http::routes::{self, Property};
 use hub_protocol::{Cursor, Seq};
 use serde_json::Value;
 
@@ -43,8 +44,9 @@ async fn answer(State(cluster): State<Cluster>, request: Request, next: Next) ->
         let detail = "no hub of the cluster is active, as far as this one knows";
         return ApiError::new(Code::NotReady, detail).into_response();
     }
-    let in_copy = is_in_copy(request.method(), path);
-    if !in_copy && is_local(path) {
+    let properties = routes::properties(request.method(), path);
+    let in_copy = properties.contains(&Property::InCopy);
+    if properties.contains(&Property::Local) {
         if let Some(position) = cursor(&cluster, &request)
             && let Err(error) = reach(&cluster, position).await
         {
@@ -69,21 +71,6 @@ async fn answer(State(cluster): State<Cluster>, request: Request, next: Next) ->
 
 fn reads(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
-}
-
-/// Whether every hub answers this from its own copy of the log.
-fn is_in_copy(method: &Method, path: &str) -> bool {
-    let notification = path.strip_prefix("/notifications");
-    reads(method) && notification.is_some_and(|rest| !rest.ends_with("/trace"))
-}
-
-/// Whether every hub answers this for itself.
-fn is_local(path: &str) -> bool {
-    match path {
-        "/" | "/service-worker.js" | "/healthz" | "/readyz" | "/metrics" | "/openapi.yaml"
-        | "/hello" | "/hub" | "/events" | "/directory" | "/markdown" | "/cluster/handover" => true,
-        _ => path.starts_with("/assets/") || path.starts_with("/login"),
-    }
 }
 
 /// Whether an answer that this hub made by its own state counts. If it is not active any more, another hub may have stored

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use hub_core::rule::Selector;
 use hub_core::secret::Secret;
-use hub_protocol::{Kind, Priority, ProjectName, Span, TimeOfDay, one_line};
+use hub_protocol::{Kind, Priority, Span, TimeOfDay, one_line};
 use hyper::Uri;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use toml::{Table, Value};
@@ -35,14 +36,8 @@ pub struct ForwardSettings {
     pub token: Option<Secret>,
     /// The private file with the access token.
     pub token_file: Option<PathBuf>,
-    /// The types that are forwarded.
-    pub types: Vec<Kind>,
-    /// The projects; empty means all.
-    pub projects: Vec<ProjectName>,
-    /// The names of the senders; empty means all.
-    pub from: Vec<String>,
-    /// The lowest priority.
-    pub min_priority: Priority,
+    /// The notifications that are forwarded; absent if rules alone pass notifications on.
+    pub on: Option<Selector>,
     /// When only `urgent` notifications are forwarded.
     pub quiet_hours: Option<QuietHours>,
     /// How long a notification must be open before it is forwarded.
@@ -87,7 +82,7 @@ struct ForwardTable {
     insecure: bool,
     types: Option<Vec<Kind>>,
     #[serde(default)]
-    projects: Vec<ProjectName>,
+    projects: Vec<String>,
     #[serde(default)]
     from: Vec<String>,
     min_priority: Option<Priority>,
@@ -182,6 +177,7 @@ impl ForwardTable {
         }
         let quiet_hours = self.quiet_hours.as_deref().map(str::parse).transpose();
         let after = self.after.as_deref().unwrap_or("0").parse::<Span>();
+        let types = self.types.unwrap_or_else(|| DEFAULT_TYPES.to_vec());
         Ok(ForwardSettings {
             url: url.trim_end_matches('/').into(),
             quiet_hours: quiet_hours.map_err(|error| format!("quiet_hours: {error}"))?,
@@ -194,10 +190,14 @@ impl ForwardTable {
             reply_topic: self.reply_topic.map(Secret::from),
             token: self.token.map(Secret::from),
             token_file: self.token_file,
-            types: self.types.unwrap_or_else(|| DEFAULT_TYPES.to_vec()),
-            projects: self.projects,
-            from: self.from,
-            min_priority: self.min_priority.unwrap_or(Priority::Low),
+            // An empty list selects no type, although in a rule it selects any.
+            on: (!types.is_empty()).then_some(Selector {
+                kinds: types,
+                from: self.from,
+                projects: self.projects,
+                min_priority: self.min_priority,
+                text: None,
+            }),
         })
     }
 
@@ -297,8 +297,15 @@ mod tests {
     fn an_ntfy_topic_needs_nothing_else() {
         let read = read(PHONE).unwrap();
         assert_eq!(read[0].url.expose(), "https://ntfy.sh");
-        assert_eq!(read[0].types, DEFAULT_TYPES);
+        let on = read[0].on.as_ref();
+        assert_eq!(on.unwrap().kinds, DEFAULT_TYPES);
         assert_eq!(read[0].after, Duration::ZERO);
+    }
+
+    #[test]
+    fn an_empty_list_of_types_leaves_all_to_the_rules() {
+        let read = read(&format!("{PHONE}types=[]")).unwrap();
+        assert!(read[0].on.is_none());
     }
 
     #[test]

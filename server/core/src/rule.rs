@@ -3,21 +3,18 @@
 use std::time::Duration;
 
 use hub_protocol::{InboxName, Kind, PhaseName, Priority, ProjectName};
-use regex::Regex;
 
 use super::record::RuleAction;
 
 mod invalid;
+mod selector;
 mod settings;
 mod template;
 
 pub use invalid::InvalidRule;
+pub use selector::{Selector, Subject};
 pub use settings::parse;
 pub use template::{Facts, Template, shortened};
-
-/// The bytes of a text that a regular expression sees. The fold matches while other commands wait, so this bounds the
-/// time of a match.
-const MAX_TEXT: usize = 8 * 1024;
 
 /// The rules of a hub, in the order of the configuration.
 #[derive(Debug, Clone, Default)]
@@ -32,27 +29,14 @@ pub struct Rule {
     pub when: String,
     /// Its actions, for people.
     pub then: String,
-    /// The notifications that it matches, or whose sessions it matches.
-    pub condition: Condition,
+    /// The notifications or sessions that it matches.
+    pub on: Selector,
+    /// For a rule about sessions: the phases, and how long a session must stay in one, in milliseconds.
+    pub stay: Option<(Vec<PhaseName>, i64)>,
     /// Its actions.
     pub actions: Actions,
     /// After a firing on a sender, how long it does not fire on that sender, in milliseconds.
     pub cooldown_ms: i64,
-}
-
-/// The condition of a rule; an empty list matches anything.
-#[derive(Debug, Clone, Default)]
-pub struct Condition {
-    /// Types of notifications.
-    pub kinds: Vec<Kind>,
-    /// Patterns of senders or sessions, with `*`.
-    pub from: Vec<String>,
-    /// Patterns of projects, with `*`.
-    pub projects: Vec<String>,
-    /// An expression that the text must match.
-    pub text: Option<Regex>,
-    /// For a rule about sessions: the phases, and how long a session must stay in one, in milliseconds.
-    pub stay: Option<(Vec<PhaseName>, i64)>,
 }
 
 /// The actions of a rule.
@@ -83,21 +67,6 @@ pub struct NotifyAction {
     pub msg: Template,
 }
 
-/// The properties of a notification that rules match.
-#[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
-    /// Its project.
-    pub project: &'a ProjectName,
-    /// The session or name that sent it.
-    pub from: &'a str,
-    /// The name of the sender's session, if it has another one.
-    pub name: Option<&'a str>,
-    /// Its type.
-    pub kind: Kind,
-    /// Its text.
-    pub msg: &'a str,
-}
-
 impl RuleSet {
     /// Whether there are no rules.
     pub fn is_empty(&self) -> bool {
@@ -111,7 +80,7 @@ impl RuleSet {
 
     /// Returns the rules about sessions that stay in a phase.
     pub fn lasting(&self) -> impl Iterator<Item = &Rule> {
-        self.iter().filter(|it| it.condition.stay.is_some())
+        self.iter().filter(|it| it.stay.is_some())
     }
 
     /// Returns the rule of this name.
@@ -121,10 +90,9 @@ impl RuleSet {
 }
 
 impl Rule {
-    /// Whether it may match notifications of this type.
-    pub fn may_match(&self, kind: Kind) -> bool {
-        let on = &self.condition;
-        on.stay.is_none() && (on.kinds.is_empty() || on.kinds.contains(&kind))
+    /// Whether it may match notifications of this type and priority.
+    pub fn may_match(&self, kind: Kind, priority: Priority) -> bool {
+        self.stay.is_none() && self.on.may_match(kind, priority)
     }
 
     /// Whether it does something that its cooldown prevents; a mute concerns every notification.
@@ -134,11 +102,7 @@ impl Rule {
 
     /// Whether it fires on this notification, apart from its cooldown.
     pub fn matches(&self, it: &Subject<'_>) -> bool {
-        let on = &self.condition;
-        let text = shortened(it.msg, MAX_TEXT);
-        self.may_match(it.kind)
-            && on.is_about(it.project, it.from, it.name)
-            && on.text.as_ref().is_none_or(|wanted| wanted.is_match(text))
+        self.stay.is_none() && self.on.matches(it)
     }
 
     /// For a rule about sessions, returns how long this session must stay in this phase, in milliseconds.
@@ -149,8 +113,8 @@ impl Rule {
         name: Option<&str>,
         phase: PhaseName,
     ) -> Option<i64> {
-        let (phases, patience_ms) = self.condition.stay.as_ref()?;
-        let matches = phases.contains(&phase) && self.condition.is_about(project, id, name);
+        let (phases, patience_ms) = self.stay.as_ref()?;
+        let matches = phases.contains(&phase) && self.on.is_about(project, id, name);
         matches.then_some(*patience_ms)
     }
 
@@ -167,44 +131,6 @@ impl Rule {
         let due = all.into_iter().filter(|(_, is_due)| *is_due);
         due.map(|(action, _)| action).collect()
     }
-}
-
-impl Condition {
-    fn is_about(&self, project: &ProjectName, from: &str, name: Option<&str>) -> bool {
-        let sender = |pattern: &String| {
-            is_like(pattern, from) || name.is_some_and(|name| is_like(pattern, name))
-        };
-        let (path, last) = (project.as_str(), last_part(project.as_str()));
-        // A pattern without a slash means the directory's own name.
-        let place = |pattern: &String| {
-            is_like(pattern, path) || !pattern.contains('/') && is_like(pattern, last)
-        };
-        (self.from.is_empty() || self.from.iter().any(sender))
-            && (self.projects.is_empty() || self.projects.iter().any(place))
-    }
-}
-
-fn last_part(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
-/// Whether `text` is like `pattern`, in which each `*` means any characters.
-fn is_like(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = text.strip_prefix(first) else {
-        return false;
-    };
-    let Some(last) = parts.next_back() else {
-        return rest.is_empty();
-    };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }
 
 #[cfg(test)]

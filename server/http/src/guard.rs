@@ -26,6 +26,7 @@ use tower_http::catch_panic::{CatchPanic, CatchPanicLayer, ResponseForPanic};
 use crate::error::{ApiError, Code, PROBLEM_JSON};
 use crate::login::{DashboardSession, Devices, SessionTokenError};
 use crate::peer::Peer;
+use crate::routes::{self, Property};
 
 mod wrong_host_page;
 
@@ -119,7 +120,8 @@ impl Guard {
             Some(Peer::Tcp { local, .. }) => {
                 let host = self.check_host(headers, request.uri(), local.port())?;
                 check_origin(request, Some(host))?;
-                if is_public(request.method(), request.uri().path()) {
+                let properties = routes::properties(request.method(), request.uri().path());
+                if properties.contains(&Property::Public) {
                     return Ok(None);
                 }
                 self.check_token(headers)
@@ -258,20 +260,6 @@ impl<'a> Field<'a> {
             (Some(value), None) => value.to_str().map_or(Self::Unclear, Self::One),
             (Some(_), Some(_)) => Self::Unclear,
         }
-    }
-}
-
-/// Whether a request needs no token: the dashboard's files, the probes, `/hello` and signing in.
-pub(crate) fn is_public(method: &Method, path: &str) -> bool {
-    match *method {
-        Method::GET | Method::HEAD => {
-            matches!(
-                path,
-                "/" | "/healthz" | "/readyz" | "/hello" | "/service-worker.js"
-            ) || path.starts_with("/assets/")
-        }
-        Method::POST => matches!(path, "/login" | "/login/challenge" | "/login/resume"),
-        _ => false,
     }
 }
 

@@ -1,20 +1,26 @@
-//! The HTTP API: the router as a table of contents. One file a resource; openapi.yaml is the contract.
+//! The HTTP API: one table of its routes, and one file a resource; openapi.yaml is the contract.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::FromRef;
+use axum::handler::Handler as _;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
-use axum::routing::{delete, get, post, put};
+use axum::routing::{MethodRouter, post};
 use hub_engine::Hub;
 use hub_protocol::About;
 use tower_http::compression::CompressionLayer;
 
 use crate::error::{ApiError, Code};
 use crate::login::LoginState;
+use about::AboutState;
+use table::routes;
+
+pub use table::{Endpoint, Property, properties};
 
 mod about;
 pub mod answers;
@@ -42,6 +48,7 @@ mod seen;
 pub mod sessions;
 mod stats;
 pub mod stored;
+mod table;
 mod thread;
 mod timeline;
 mod trace;
@@ -52,27 +59,37 @@ mod why;
 /// Adds what other parts of the process know to the description of the hub.
 pub type Describe = Box<dyn Fn(&mut About) + Send + Sync>;
 
+/// The state of the handlers.
+#[derive(Clone)]
+struct ApiState(Arc<(AboutState, LoginState)>);
+
+impl FromRef<ApiState> for Hub {
+    fn from_ref(state: &ApiState) -> Self {
+        state.0.0.hub.clone()
+    }
+}
+
+impl FromRef<ApiState> for AboutState {
+    fn from_ref(state: &ApiState) -> Self {
+        state.0.0.clone()
+    }
+}
+
+impl FromRef<ApiState> for LoginState {
+    fn from_ref(state: &ApiState) -> Self {
+        state.0.1.clone()
+    }
+}
+
 /// The router with every route of a hub that keeps its files in `state_dir`.
 pub fn router(hub: Hub, login: LoginState, state_dir: &Path, describe: Describe) -> Router {
-    let about = about::AboutState {
-        hub: hub.clone(),
+    let about = AboutState {
+        hub,
         state_dir: state_dir.into(),
         port: login.port,
         describe: Arc::from(describe),
     };
-    let hub_of_login = hub.clone();
-    routes_of_the_hub()
-        .with_state(hub)
-        .route(
-            "/dashboard",
-            get(dashboard::dashboard)
-                .with_state((about.clone(), login.clone()))
-                .layer(CompressionLayer::new()),
-        )
-        .route("/hub", get(about::about).with_state(about))
-        .route("/hello", get(hello::hello).with_state(login.clone()))
-        .merge(routes_of_persons().with_state((hub_of_login, login.clone())))
-        .merge(routes_of_sign_in().with_state(login))
+    handlers().with_state(ApiState(Arc::new((about, login))))
 }
 
 /// Adds the refusal of what only a hub in a cluster can do.
@@ -81,71 +98,64 @@ pub fn outside_a_cluster(routes: Router) -> Router {
     routes.route("/cluster/handover", post(refuse))
 }
 
-#[rustfmt::skip]
-fn routes_of_sign_in() -> Router<LoginState> {
-    Router::new()
-        .route("/login", post(login::login))
-        .route("/login/challenge", post(login::challenge))
-        .route("/login/resume", post(login::resume))
-        .route("/login/devices", get(login::devices))
-}
-
-/// The routes of sign-in that look at who calls.
-#[rustfmt::skip]
-fn routes_of_persons() -> Router<(Hub, LoginState)> {
-    Router::new()
-        .route("/login/code", post(login::code))
-        .route("/login/devices/{id}", delete(login::remove))
-}
-
-#[rustfmt::skip]
-fn routes_of_the_hub() -> Router<Hub> {
-    Router::new()
-        .route("/", get(assets::page))
-        .route("/assets/{*path}", get(assets::asset))
-        .route("/service-worker.js", get(assets::service_worker))
-        .route("/notify", post(notify::notify))
-        .route("/wait", get(wait::wait).head(wait::head))
-        .route("/events", get(events::events))
-        .route("/directory", get(directory::get))
-        .route("/inboxes", get(inboxes::list))
-        .route("/inboxes/{inbox}", delete(inboxes::close))
-        .route("/inboxes/{inbox}/ack", post(inboxes::ack))
-        .route("/notifications", get(history::list).delete(history::withdraw_key))
-        .route("/notifications/{id}", get(history::get).delete(history::withdraw))
-        .route("/notifications/{id}/trace", get(trace::trace))
-        .route("/notifications/{id}/seen", put(seen::mark).delete(seen::unmark))
-        .route("/seen", post(seen::mark_many))
-        .route("/sessions", get(sessions::list))
-        .route("/sessions/{target}", get(sessions::get).put(sessions::register).delete(sessions::end))
-        .route("/sessions/{target}/conversation", get(conversation::conversation))
-        .route("/sessions/{target}/primary", post(sessions::take_primary))
-        .route("/sessions/{target}/go", post(go::go))
-        .route("/sessions/{target}/listeners/{caller}", put(listeners::listen).delete(listeners::unlisten))
-        .route("/sources", get(sessions::sources))
-        .route("/questions", get(questions::list))
-        .route("/questions/{id}", get(questions::get))
-        .route("/questions/{id}/claim", post(questions::claim))
-        .route("/questions/{id}/withdraw", post(questions::withdraw))
-        .route("/needs", get(needs::list))
-        .route("/needs/{id}", get(needs::get))
-        .route("/needs/{id}/answer", post(answers::answer))
-        .route("/needs/{id}/done", post(needs::done).delete(needs::undo))
-        .route("/needs/{id}/snooze", post(needs::snooze))
-        .route("/markdown", post(markdown::parse))
-        .route("/preferences", get(preferences::get).put(preferences::put))
-        .route("/rules", get(rules::list))
-        .route("/rules/test", post(rules::test))
-        .route("/stats", get(stats::stats))
-        .route("/why/{target}", get(why::why))
-        .route("/timeline", get(timeline::timeline))
-        .route("/timeline/moment", get(timeline::moment))
-        .route("/hooks/{agent}", post(hooks::hook))
-        .route("/projects/{project}/reset", post(inboxes::reset))
-        .route("/healthz", get(probes::healthz))
-        .route("/readyz", get(probes::readyz))
-        .route("/metrics", get(probes::metrics))
-        .route("/openapi.yaml", get(probes::openapi))
+// Other crates have the handlers of MCP and of the handover.
+routes! {
+    "/" => get(assets::page) [Public, Local];
+    "/assets/{*path}" => get(assets::asset) [Public, Local];
+    "/service-worker.js" => get(assets::service_worker) [Public, Local];
+    "/dashboard" => get(dashboard::dashboard.layer(CompressionLayer::new()));
+    "/hub" => get(about::about) [Local];
+    "/hello" => get(hello::hello) [Public, Local];
+    "/login" => post(login::login) [Public, Local];
+    "/login/challenge" => post(login::challenge) [Public, Local];
+    "/login/resume" => post(login::resume) [Public, Local];
+    "/login/code" => post(login::code) [Local];
+    "/login/devices" => get(login::devices) [Local];
+    "/login/devices/{id}" => delete(login::remove) [Local];
+    "/notify" => post(notify::notify);
+    "/wait" => get(wait::wait) [Late], head(wait::head);
+    "/events" => get(events::events) [Late, Local];
+    "/directory" => get(directory::get) [Local];
+    "/inboxes" => get(inboxes::list);
+    "/inboxes/{inbox}" => delete(inboxes::close);
+    "/inboxes/{inbox}/ack" => post(inboxes::ack);
+    "/notifications" => get(history::list) [Late, InCopy], delete(history::withdraw_key);
+    "/notifications/{id}" => get(history::get) [InCopy], delete(history::withdraw);
+    "/notifications/{id}/trace" => get(trace::trace) [Late];
+    "/notifications/{id}/seen" => put(seen::mark), delete(seen::unmark);
+    "/seen" => post(seen::mark_many);
+    "/sessions" => get(sessions::list);
+    "/sessions/{target}" => get(sessions::get), put(sessions::register), delete(sessions::end);
+    "/sessions/{target}/conversation" => get(conversation::conversation);
+    "/sessions/{target}/primary" => post(sessions::take_primary);
+    "/sessions/{target}/go" => post(go::go);
+    "/sessions/{target}/listeners/{caller}" => put(listeners::listen), delete(listeners::unlisten);
+    "/sources" => get(sessions::sources);
+    "/questions" => get(questions::list);
+    "/questions/{id}" => get(questions::get) [Late];
+    "/questions/{id}/claim" => post(questions::claim);
+    "/questions/{id}/withdraw" => post(questions::withdraw);
+    "/needs" => get(needs::list);
+    "/needs/{id}" => get(needs::get);
+    "/needs/{id}/answer" => post(answers::answer);
+    "/needs/{id}/done" => post(needs::done), delete(needs::undo);
+    "/needs/{id}/snooze" => post(needs::snooze);
+    "/markdown" => post(markdown::parse) [Late, Local];
+    "/preferences" => get(preferences::get), put(preferences::put);
+    "/rules" => get(rules::list);
+    "/rules/test" => post(rules::test) [Late];
+    "/stats" => get(stats::stats) [Late];
+    "/why/{target}" => get(why::why) [Late];
+    "/timeline" => get(timeline::timeline);
+    "/timeline/moment" => get(timeline::moment);
+    "/hooks/{agent}" => post(hooks::hook) [Late];
+    "/mcp" => post [Late];
+    "/projects/{project}/reset" => post(inboxes::reset);
+    "/healthz" => get(probes::healthz) [Public, Local];
+    "/readyz" => get(probes::readyz) [Public, Local];
+    "/metrics" => get(probes::metrics) [Local];
+    "/openapi.yaml" => get(probes::openapi) [Local];
+    "/cluster/handover" => post [Local];
 }
 
 /// 201, or 200 if it existed before the request.

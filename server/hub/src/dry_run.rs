@@ -55,7 +55,8 @@ impl DryRun {
         let Record::Notified(Notified { route, json }) = record else {
             return true;
         };
-        if !self.rules.iter().any(|rule| rule.may_match(route.kind)) {
+        let may_match = |rule: &Rule| rule.may_match(route.kind, route.priority);
+        if !self.rules.iter().any(may_match) {
             return true;
         }
         let Ok(body) = serde_json::from_slice::<Notification>(json) else {

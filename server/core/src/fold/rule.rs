@@ -42,6 +42,7 @@ pub fn subject<'a>(
         from: from.as_str(),
         name: body.from_name.as_deref().or(Some(body.from.as_str())),
         kind: body.kind,
+        priority: body.priority,
         msg: &body.msg,
     }
 }
@@ -151,7 +152,8 @@ impl Transaction<'_> {
     fn stored_notification(&mut self, id: Seq, rules: &RuleSet) -> Option<StoredNotification> {
         let notified = self.notified(id)?;
         let (route, json) = (&notified.route, &notified.json);
-        if !rules.iter().any(|rule| rule.may_match(route.kind)) {
+        let may_match = |rule: &Rule| rule.may_match(route.kind, route.priority);
+        if !rules.iter().any(may_match) {
             return None;
         }
         let (project, from) = (route.project.clone(), route.from.clone());

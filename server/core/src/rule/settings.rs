@@ -8,7 +8,7 @@ use serde::Deserialize;
 use toml::Table;
 
 use super::invalid::{Fault, InvalidRule, line_of, one_line};
-use super::{Actions, Condition, NotifyAction, Rule, RuleSet, Template};
+use super::{Actions, NotifyAction, Rule, RuleSet, Selector, Template};
 
 /// The most rules.
 const MAX_RULES: usize = 100;
@@ -42,11 +42,12 @@ const PHASES: [PhaseName; 6] = [
 struct Settings {
     name: String,
     #[serde(rename = "type", default)]
-    kinds: Vec<String>,
+    kinds: Vec<Kind>,
     #[serde(default)]
     from: Vec<String>,
     #[serde(default)]
     project: Vec<String>,
+    min_priority: Option<Priority>,
     text: Option<String>,
     #[serde(default, alias = "state")]
     phase: Vec<String>,
@@ -167,7 +168,8 @@ impl Settings {
         Ok(Rule {
             when,
             then,
-            condition: self.condition()?,
+            on: self.selector()?,
+            stay: self.stay()?,
             actions: self.actions()?,
             cooldown_ms,
             name: self.name,
@@ -178,7 +180,8 @@ impl Settings {
         let refuse = |key, text| Err(Fault::at(key, text));
         let is_lasting = self.lasting.is_some();
         let by_sender = !self.from.is_empty() || !self.project.is_empty();
-        let by_content = !self.kinds.is_empty() || self.text.is_some();
+        let by_content =
+            !self.kinds.is_empty() || self.min_priority.is_some() || self.text.is_some();
         if is_lasting == self.phase.is_empty() {
             let given = if is_lasting { "for" } else { "phase" };
             return refuse(
@@ -187,14 +190,19 @@ impl Settings {
             );
         }
         if !is_lasting && !by_sender && !by_content {
-            let text = "add a condition: type, from, project, text, or phase with for";
+            let text =
+                "add a condition: type, from, project, min_priority, text, or phase with for";
             return Err(Fault::of_rule(text));
         }
         if is_lasting && by_content {
-            let given = if self.text.is_some() { "text" } else { "type" };
+            let given = match (&self.text, self.min_priority) {
+                (Some(_), _) => "text",
+                (None, Some(_)) => "min_priority",
+                (None, None) => "type",
+            };
             return refuse(
                 given,
-                "type and text match notifications; with phase, use from and project",
+                "type, min_priority and text match notifications; with phase, use from and project",
             );
         }
         if is_lasting && (self.mute || self.escalate.is_some() || self.forward.is_some()) {
@@ -228,9 +236,7 @@ impl Settings {
         Ok(())
     }
 
-    fn condition(&self) -> Result<Condition, Fault> {
-        let kinds = self.kinds.iter().map(|it| it.parse::<Kind>());
-        let kinds: Result<Vec<Kind>, _> = kinds.collect();
+    fn selector(&self) -> Result<Selector, Fault> {
         let text = self.text.as_deref().map(|text| {
             let mut builder = RegexBuilder::new(text);
             builder
@@ -241,6 +247,16 @@ impl Settings {
                 .build()
                 .map_err(|it| Fault::of("text", regex_error(&it)))
         });
+        Ok(Selector {
+            kinds: self.kinds.clone(),
+            from: self.from.clone(),
+            projects: self.project.clone(),
+            min_priority: self.min_priority,
+            text: text.transpose()?,
+        })
+    }
+
+    fn stay(&self) -> Result<Option<(Vec<PhaseName>, i64)>, Fault> {
         let phases = self.phase.iter().map(|it| phase(it));
         let phases: Vec<PhaseName> = phases.collect::<Result<_, _>>()?;
         let patience_ms = self
@@ -251,13 +267,7 @@ impl Settings {
         if patience_ms == Some(0) {
             return Err(Fault::of("for", "use at least 1s"));
         }
-        Ok(Condition {
-            kinds: kinds.map_err(|it| Fault::of("type", it))?,
-            from: self.from.clone(),
-            projects: self.project.clone(),
-            text: text.transpose()?,
-            stay: patience_ms.map(|ms| (phases, ms)),
-        })
+        Ok(patience_ms.map(|ms| (phases, ms)))
     }
 
     fn actions(&self) -> Result<Actions, Fault> {
@@ -302,13 +312,15 @@ impl Settings {
 
     /// Returns the condition, for people.
     fn when(&self) -> String {
+        let kinds: Vec<_> = self.kinds.iter().map(ToString::to_string).collect();
         let list = |name: &str, values: &[String]| {
             (!values.is_empty()).then(|| format!("{name} {}", values.join(" or ")))
         };
         let parts = [
-            list("type", &self.kinds),
+            list("type", &kinds),
             list("from", &self.from),
             list("project", &self.project),
+            self.min_priority.map(|it| format!("min_priority {it}")),
             self.text.as_ref().map(|it| format!("text /{it}/")),
             list("phase", &self.phase),
             self.lasting.as_ref().map(|it| format!("for {it}")),

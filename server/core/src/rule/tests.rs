@@ -1,3 +1,4 @@
+use super::selector::{MAX_TEXT, is_like};
 use super::*;
 
 #[test]
@@ -35,6 +36,7 @@ fn an_expression_that_makes_others_hang_ends_soon() {
         from: "w1",
         name: None,
         kind,
+        priority: Priority::Normal,
         msg: &msg,
     };
     for text in ["(a*)*b", "(a|aa)+$x", "(.*)(.*)(.*)[bc]", "(a?){60}a{60}b"] {
@@ -61,6 +63,7 @@ fn a_text_is_matched_up_to_its_limit() {
             from: "w1",
             name: None,
             kind,
+            priority: Priority::Normal,
             msg: &msg,
         };
         rules.iter().any(|rule| rule.matches(&it))

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header::{CONNECTION, HeaderValue, TRANSFER_ENCODING};
-use axum::http::{Method, Request, Response, StatusCode};
+use axum::http::{Request, Response, StatusCode};
 use axum::response::IntoResponse as _;
 use hub_config::Limits;
 use hyper::body::Incoming;
@@ -26,8 +26,9 @@ use super::io_guard::IoGuard;
 use super::slots::{BusyGuard, ConnectionStatus, Slot};
 use super::stream::{StreamConnection, StreamHandoff};
 use crate::error::{ApiError, Code};
-use crate::guard::{Guarded, is_public};
+use crate::guard::Guarded;
 use crate::peer::Peer;
+use crate::routes::{self, Property};
 
 /// The largest request header in bytes. It is also the buffer of a waiting connection, so it determines their memory.
 const HEADER_BYTES: usize = 8192;
@@ -103,10 +104,9 @@ impl Server {
         let io = TokioIo::new(guard);
         let exit = StreamHandoff::default();
         let service = service_fn(|request: Request<Incoming>| {
-            status.begin_request(
-                is_public(request.method(), request.uri().path()),
-                !ends_with_client(&request),
-            );
+            let properties = routes::properties(request.method(), request.uri().path());
+            let has = |it| properties.contains(&it);
+            status.begin_request(has(Property::Public), !has(Property::Late));
             match heads.take().fault().or_else(|| coding_fault(&request)) {
                 Some(fault) => refuse(fault, status.occupy()),
                 None => self.answer(request, peer, status, &exit),
@@ -165,19 +165,6 @@ impl Server {
             Ok(exit.unless_endless(response).await)
         })
     }
-}
-
-/// Whether a request may be answered late, on purpose or because it is expensive. During such a request, the end of the
-/// client's input counts as a disconnect, because nothing else shows that the client is gone.
-fn ends_with_client(request: &Request<Incoming>) -> bool {
-    let path = request.uri().path();
-    let below = |root| path.strip_prefix(root).is_some_and(|it| !it.is_empty());
-    let reads = request.method() == Method::GET;
-    let waits = matches!(path, "/wait" | "/events" | "/mcp") || below("/hooks/");
-    let asks = reads && below("/questions/");
-    let computes = matches!(path, "/markdown" | "/rules/test" | "/stats") || below("/why/");
-    let searches = reads && (path == "/notifications" || path.ends_with("/trace"));
-    waits || asks || computes || searches
 }
 
 /// The fault in a request's Transfer-Encoding, if any. hyper accepts codings that it does not decode.

@@ -46,7 +46,8 @@ struct Tags {
 
 /// Reads the log's head first, so a client that applies the events from `EPOCH-HEAD` on misses nothing.
 pub(super) async fn dashboard(
-    State((state, login)): State<(AboutState, LoginState)>,
+    State(state): State<AboutState>,
+    State(login): State<LoginState>,
     session: Option<Extension<DashboardSession>>,
 ) -> Result<Json<Dashboard>, ApiError> {
     let about = state.about();

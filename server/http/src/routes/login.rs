@@ -59,7 +59,8 @@ pub(super) struct RemovedReply {
 /// `POST /login/code`: a sign-in code for a browser of the person. A dashboard session gets none, because a stolen session
 /// must not outlive its end.
 pub(super) async fn code(
-    State((hub, login)): State<(Hub, LoginState)>,
+    State(hub): State<Hub>,
+    State(login): State<LoginState>,
     caller: Caller,
 ) -> Result<(StatusCode, Json<SignInCode>), ApiError> {
     if caller.is_dashboard() {
@@ -149,7 +150,8 @@ pub(super) fn signed_in(login: &LoginState, session: Option<&DashboardSession>) 
 
 /// `DELETE /login/devices/{id}`: signs a browser out at once; `all` signs all of them out.
 pub(super) async fn remove(
-    State((hub, login)): State<(Hub, LoginState)>,
+    State(hub): State<Hub>,
+    State(login): State<LoginState>,
     caller: Caller,
     id: PathParam<String>,
 ) -> Result<Json<RemovedReply>, ApiError> {

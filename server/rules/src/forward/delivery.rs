@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hub_core::command::Command;
+use hub_core::fold::subject;
 use hub_core::record::{Record, Route};
 use hub_core::rejected::Rejected;
 use hub_engine::needs::Preview;
@@ -160,13 +161,14 @@ impl Delivery {
 
     /// The notification of an event, if the settings include it.
     fn included(&self, event: &Event, route: &Route) -> Option<Passed> {
-        if !self.forward.includes(route) {
+        let on = self.forward.settings.on.as_ref()?;
+        if !on.may_match(route.kind, route.priority) {
             return None;
         }
         let passed = Passed::new(event, route)?;
-        let name = super::message::sender(&passed.notification);
-        let is_included = self.forward.includes_sender(route.from.as_str(), name);
-        (is_included && passed.notification.muted_by.is_none()).then_some(passed)
+        let it = &passed.notification;
+        let is_included = on.matches(&subject(&route.project, &route.from, it));
+        (is_included && it.muted_by.is_none()).then_some(passed)
     }
 
     /// Delivers a notification that a rule passes to this forward, unless the settings include it anyway.

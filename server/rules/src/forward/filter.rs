@@ -1,4 +1,4 @@
-//! Which notifications a forward passes on.
+//! Why a forward does not pass on a notification that it selects.
 
 use hub_core::fold::State;
 use hub_core::record::Route;
@@ -7,20 +7,6 @@ use hub_protocol::{Priority, Seq, TimeOfDay, Timestamp};
 use super::Forward;
 
 impl Forward {
-    /// Whether the settings include this notification.
-    pub(super) fn includes(&self, route: &Route) -> bool {
-        let settings = &self.settings;
-        settings.types.contains(&route.kind)
-            && (settings.projects.is_empty() || settings.projects.contains(&route.project))
-            && route.priority <= settings.min_priority
-    }
-
-    /// Whether the settings include this sender, by its id or the name that people know.
-    pub(super) fn includes_sender(&self, id: &str, name: &str) -> bool {
-        let from = &self.settings.from;
-        from.is_empty() || from.iter().any(|it| it == id || it == name)
-    }
-
     /// Whether the person still wants the notification `id`: it is open, and neither the quiet hours nor a mute stop it.
     pub(super) fn is_wanted(&self, state: &State, id: Seq, route: &Route, now: Timestamp) -> bool {
         let loud = route.priority == Priority::Urgent
