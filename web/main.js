@@ -1,15 +1,15 @@
 /** The page's entry point: signs in, creates the store, and shows it. */
 
-import { Api } from './hub/api.js';
-import { Archive } from './hub/archive.js';
-import { Alerts } from './hub/alerts.js';
-import { Live } from './hub/live.js';
-import { hasCode, signIn } from './hub/login.js';
-import { Problem } from './hub/problem.js';
-import { Store } from './hub/store.js';
-import { Tabs } from './hub/tabs.js';
-import { HubApp } from './elements/hub-app.js';
-import { HubSignIn } from './elements/hub-sign-in.js';
+import { Api } from "./hub/api.js";
+import { Archive } from "./hub/archive.js";
+import { Alerts } from "./hub/alerts.js";
+import { Live } from "./hub/live.js";
+import { hasCode, signIn } from "./hub/login.js";
+import { Problem } from "./hub/problem.js";
+import { Store } from "./hub/store.js";
+import { Tabs } from "./hub/tabs.js";
+import { HubApp } from "./elements/hub-app.js";
+import { HubSignIn } from "./elements/hub-sign-in.js";
 
 /** @import { Login } from './hub/device.js' */
 
@@ -18,9 +18,9 @@ const tabs = new Tabs();
 let store = null;
 
 tabs.subscribe((message) => {
-  if (message.kind === 'signed-in' && !store) start();
+  if (message.kind === "signed-in" && !store) start();
 });
-addEventListener('hashchange', () => hasCode() && start());
+addEventListener("hashchange", () => hasCode() && start());
 start();
 
 async function start() {
@@ -44,14 +44,17 @@ async function openApp(login) {
   /** @param {Problem} [because] */
   const leave = (because) => store === current && signOut(current, because);
   api.onSignedOut = leave;
-  const timer = setTimeout(() => leave(), Math.min(Date.parse(login.expires_at) - Date.now(), 2 ** 31 - 1));
-  current.closed.addEventListener('abort', () => clearTimeout(timer));
+  const timer = setTimeout(
+    () => leave(),
+    Math.min(Date.parse(login.expires_at) - Date.now(), 2 ** 31 - 1),
+  );
+  current.closed.addEventListener("abort", () => clearTimeout(timer));
   const app = new HubApp();
   app.store = current;
   show(app);
   new Archive(current);
   const alerts = new Alerts(current);
-  current.addEventListener('signed-out', () => alerts.signOut());
+  current.addEventListener("signed-out", () => alerts.signOut());
   alerts.start();
   try {
     await new Live(current, tabs).start();
@@ -65,7 +68,7 @@ async function openApp(login) {
  * @param {Problem} [because]
  */
 function signOut(left, because) {
-  left.dispatchEvent(new Event('signed-out'));
+  left.dispatchEvent(new Event("signed-out"));
   left.close();
   store = null;
   show(because ? HubSignIn.because(because) : HubSignIn.expired());

@@ -17,17 +17,19 @@ const GONE = 5;
 
 const worker = /** @type {any} */ (self);
 
-worker.addEventListener('install', () => worker.skipWaiting());
-worker.addEventListener('activate', (/** @type {any} */ event) => event.waitUntil(worker.clients.claim()));
+worker.addEventListener("install", () => worker.skipWaiting());
+worker.addEventListener("activate", (/** @type {any} */ event) =>
+  event.waitUntil(worker.clients.claim()),
+);
 
-worker.addEventListener('notificationclick', (/** @type {any} */ event) => {
+worker.addEventListener("notificationclick", (/** @type {any} */ event) => {
   event.notification.close();
   event.waitUntil(click(event.notification.data ?? {}, event.action));
 });
 
 // Without a page, nothing could close a notification when its need is settled.
-worker.addEventListener('message', (/** @type {any} */ event) => {
-  if (event.data === 'leaving') event.waitUntil(closeWithoutPages());
+worker.addEventListener("message", (/** @type {any} */ event) => {
+  if (event.data === "leaving") event.waitUntil(closeWithoutPages());
 });
 
 /**
@@ -38,11 +40,15 @@ worker.addEventListener('message', (/** @type {any} */ event) => {
  */
 async function click({ id = null, answers = {} }, action) {
   const answer = answers[action];
-  if (answer !== undefined && (await isTaken(await allPages(), { kind: 'answer', id, ...answer }))) return;
+  if (
+    answer !== undefined &&
+    (await isTaken(await allPages(), { kind: "answer", id, ...answer }))
+  )
+    return;
   // Read again: a page that was being left took nothing.
   const [page] = await allPages();
-  if (!page) return worker.clients.openWindow(id === null ? '/' : `/?id=${id}`);
-  page.postMessage({ kind: 'open', id });
+  if (!page) return worker.clients.openWindow(id === null ? "/" : `/?id=${id}`);
+  page.postMessage({ kind: "open", id });
   // A browser may refuse the focus; the page shows it anyway.
   await page.focus().catch(() => {});
 }
@@ -68,13 +74,20 @@ function isTaken(pages, message) {
 async function closeWithoutPages() {
   for (let look = 0, gone = 0; look < LOOKS && gone < GONE; look += 1) {
     gone = (await allPages()).length === 0 ? gone + 1 : 0;
-    if (gone === GONE) for (const shown of await worker.registration.getNotifications()) shown.close();
+    if (gone === GONE)
+      for (const shown of await worker.registration.getNotifications())
+        shown.close();
     else await new Promise((resolve) => setTimeout(resolve, LOOK));
   }
 }
 
 /** @returns {Promise<any[]>} */
 async function allPages() {
-  const all = await worker.clients.matchAll({ type: 'window', includeUncontrolled: true });
-  return all.filter((/** @type {any} */ { frameType }) => frameType !== 'nested');
+  const all = await worker.clients.matchAll({
+    type: "window",
+    includeUncontrolled: true,
+  });
+  return all.filter(
+    (/** @type {any} */ { frameType }) => frameType !== "nested",
+  );
 }

@@ -1,6 +1,6 @@
 /** The hub's needs, with their sessions. */
 
-import { showDirection } from './tool.js';
+import { showDirection } from "./tool.js";
 
 /** @import { Need, Notification, Schemas, Session } from './types.js' */
 
@@ -34,7 +34,12 @@ export function attentionItems(data) {
  */
 export function itemOf(need, { sessions, endedSessions }) {
   const key = `${need.project}/${need.session}`;
-  return { key: need.id, name: showDirection(need.name), session: sessions.get(key) ?? endedSessions.get(key), need };
+  return {
+    key: need.id,
+    name: showDirection(need.name),
+    session: sessions.get(key) ?? endedSessions.get(key),
+    need,
+  };
 }
 
 /** Whether a need is still open. @param {Pick<Need, 'settled'>} need */
@@ -55,7 +60,7 @@ export function asks({ closable }) {
  */
 export function wordsOf({ msg, data }) {
   const { via, said } = Object(data);
-  return via === 'hook' && typeof said === 'string' && said ? said : msg;
+  return via === "hook" && typeof said === "string" && said ? said : msg;
 }
 
 /**
@@ -68,9 +73,12 @@ export function wordsOf({ msg, data }) {
 export function settlementText(name, kind, settled) {
   if (!settled) return `${name} does not need you any more.`;
   const { state, by, answer } = settled;
-  const settler = by === 'person' ? 'elsewhere' : `by ${by}`;
-  if (state === 'answered') return `${name}’s ${kind} was answered ${by ? settler : ''}${answer ? `: ${answer}` : ''}`.trimEnd();
-  if (state === 'withdrawn' && by === 'resumed') return `${name} continued: its ${kind} is settled.`;
-  if (state === 'withdrawn') return `${name}’s ${kind} was withdrawn ${by ? settler : ''}`.trimEnd();
+  const settler = by === "person" ? "elsewhere" : `by ${by}`;
+  if (state === "answered")
+    return `${name}’s ${kind} was answered ${by ? settler : ""}${answer ? `: ${answer}` : ""}`.trimEnd();
+  if (state === "withdrawn" && by === "resumed")
+    return `${name} continued: its ${kind} is settled.`;
+  if (state === "withdrawn")
+    return `${name}’s ${kind} was withdrawn ${by ? settler : ""}`.trimEnd();
   return `${name}’s ${kind} is ${state}.`;
 }

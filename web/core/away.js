@@ -1,19 +1,19 @@
 /** The notifications that arrived while the page was not visible: decisions, then results, then the rest by agent. */
 
-import { Feed } from './feed.js';
-import { groupBy } from './group.js';
-import { leadOf } from './rows.js';
+import { Feed } from "./feed.js";
+import { groupBy } from "./group.js";
+import { leadOf } from "./rows.js";
 
 /** @import { Kind, Notification } from './types.js' */
 
 /** The absence from which on the page offers a summary, in ms. */
 export const MIN_ABSENCE = 5 * 60_000;
 /** @type {Kind[]} */
-export const DECISIONS = ['question', 'approval'];
+export const DECISIONS = ["question", "approval"];
 /** @type {Kind[]} */
-export const RESULTS = ['error', 'waiting', 'testing', 'complete'];
+export const RESULTS = ["error", "waiting", "testing", "complete"];
 /** @type {Kind[]} */
-export const REST = ['message', 'answer', 'progress', 'ended'];
+export const REST = ["message", "answer", "progress", "ended"];
 
 /**
  * @typedef {object} Absence
@@ -37,8 +37,12 @@ export const REST = ['message', 'answer', 'progress', 'ended'];
  */
 export function absence(stored, epoch, now) {
   try {
-    const last = JSON.parse(stored ?? 'null');
-    const valid = last && last.epoch === epoch && Number.isFinite(last.id) && now - last.at >= MIN_ABSENCE;
+    const last = JSON.parse(stored ?? "null");
+    const valid =
+      last &&
+      last.epoch === epoch &&
+      Number.isFinite(last.id) &&
+      now - last.at >= MIN_ABSENCE;
     return valid ? last : null;
   } catch {
     return null;
@@ -54,13 +58,22 @@ export function absence(stored, epoch, now) {
 export function summarizeAbsence(notifications) {
   const feed = new Feed();
   feed.add(notifications);
-  const shown = [...feed.rows()].map(leadOf).filter(({ from }) => from !== 'person');
-  const of = (/** @type {Kind[]} */ kinds) => shown.filter(({ type }) => kinds.includes(type));
-  const groups = groupBy(of(REST), ({ project, from }) => JSON.stringify([project, from]));
-  const rest = [...groups.values()].map((items) => ({ from: items[0].from, project: items[0].project, items }));
+  const shown = [...feed.rows()]
+    .map(leadOf)
+    .filter(({ from }) => from !== "person");
+  const of = (/** @type {Kind[]} */ kinds) =>
+    shown.filter(({ type }) => kinds.includes(type));
+  const groups = groupBy(of(REST), ({ project, from }) =>
+    JSON.stringify([project, from]),
+  );
+  const rest = [...groups.values()].map((items) => ({
+    from: items[0].from,
+    project: items[0].project,
+    items,
+  }));
   return {
-    decisions: firstIf(of(DECISIONS), ({ status }) => status === 'pending'),
-    results: firstIf(of(RESULTS), ({ type }) => type === 'error'),
+    decisions: firstIf(of(DECISIONS), ({ status }) => status === "pending"),
+    results: firstIf(of(RESULTS), ({ type }) => type === "error"),
     rest: rest.sort((a, b) => b.items.length - a.items.length),
   };
 }
@@ -80,6 +93,13 @@ function firstIf(items, isFirst) {
  */
 export function countAbsence({ decisions, results, rest }) {
   const others = rest.reduce((sum, { items }) => sum + items.length, 0);
-  const parts = /** @type {[number, string][]} */ ([[decisions.length, 'decision'], [results.length, 'result'], [others, 'other']]);
-  return parts.filter(([count]) => count > 0).map(([count, noun]) => `${count} ${noun}${count === 1 ? '' : 's'}`).join(', ');
+  const parts = /** @type {[number, string][]} */ ([
+    [decisions.length, "decision"],
+    [results.length, "result"],
+    [others, "other"],
+  ]);
+  return parts
+    .filter(([count]) => count > 0)
+    .map(([count, noun]) => `${count} ${noun}${count === 1 ? "" : "s"}`)
+    .join(", ");
 }

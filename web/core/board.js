@@ -1,6 +1,6 @@
 /** The board: live sessions grouped by phase, workers below their parents, as a flat list of lines. */
 
-import { projectName, sessionFinder } from './sessions.js';
+import { projectName, sessionFinder } from "./sessions.js";
 
 /** @import { Need, Phase, Session } from './types.js' */
 
@@ -22,11 +22,11 @@ import { projectName, sessionFinder } from './sessions.js';
 
 /** The groups in their order on the board. @type {readonly {name: Phase['name'], title: string}[]} */
 export const GROUPS = [
-  { name: 'needs_you', title: 'Needs you' },
-  { name: 'your_turn', title: 'Your turn' },
-  { name: 'blocked', title: 'Blocked' },
-  { name: 'working', title: 'Working' },
-  { name: 'done', title: 'Done' },
+  { name: "needs_you", title: "Needs you" },
+  { name: "your_turn", title: "Your turn" },
+  { name: "blocked", title: "Blocked" },
+  { name: "working", title: "Working" },
+  { name: "done", title: "Done" },
 ];
 
 /** The number of rows up to which each has two lines. */
@@ -34,7 +34,10 @@ const ROOMY = 12;
 /** The number of rows up to which they fit in one column. */
 const ONE_COLUMN = 24;
 
-const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+const collator = new Intl.Collator("en", {
+  numeric: true,
+  sensitivity: "base",
+});
 
 /** A session's key on the board. @param {Pick<Session, 'project'|'id'>} session */
 export function keyOf({ project, id }) {
@@ -48,13 +51,16 @@ export function keyOf({ project, id }) {
  * @param {{query?: string, sort?: Sort}} [view]
  * @returns {Group[]}
  */
-export function board(sessions, { query = '', sort = 'time' } = {}) {
+export function board(sessions, { query = "", sort = "time" } = {}) {
   const all = [...sessions];
   const find = sessionFinder(all);
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const rows = all
     .map((session) => ({ session, phase: session.phase }))
-    .filter(({ session, phase }) => phase.name !== 'gone' && matches(session, phase, words));
+    .filter(
+      ({ session, phase }) =>
+        phase.name !== "gone" && matches(session, phase, words),
+    );
   return GROUPS.map(({ name, title }) => {
     const members = rows.filter(({ phase }) => phase.name === name);
     return { name, title, rows: order(members, find, name, sort) };
@@ -68,8 +74,8 @@ export function board(sessions, { query = '', sort = 'time' } = {}) {
  * @returns {'roomy'|'compact'|'dense'}
  */
 export function density(count) {
-  if (count <= ROOMY) return 'roomy';
-  return count <= ONE_COLUMN ? 'compact' : 'dense';
+  if (count <= ROOMY) return "roomy";
+  return count <= ONE_COLUMN ? "compact" : "dense";
 }
 
 /**
@@ -78,9 +84,10 @@ export function density(count) {
  * @param {Phase} phase
  * @param {Pick<Need, 'brief'>} [need] its oldest open question
  */
-export function activity({ name, text = '', tool }, need) {
-  if (name === 'needs_you' && need) return text || need.brief;
-  if (name === 'working' && tool) return `${tool.name}${tool.on ? ` ${tool.on}` : ''}`;
+export function activity({ name, text = "", tool }, need) {
+  if (name === "needs_you" && need) return text || need.brief;
+  if (name === "working" && tool)
+    return `${tool.name}${tool.on ? ` ${tool.on}` : ""}`;
   return text;
 }
 
@@ -91,7 +98,7 @@ export function activity({ name, text = '', tool }, need) {
  */
 export function checkout({ project, cwd, branch }) {
   if (branch) return branch;
-  if (!cwd || cwd === project || cwd.startsWith(`${project}/`)) return '';
+  if (!cwd || cwd === project || cwd.startsWith(`${project}/`)) return "";
   const [own, of] = [projectName(cwd), projectName(project)];
   return own.startsWith(`${of}-`) ? own.slice(of.length + 1) : own;
 }
@@ -104,7 +111,9 @@ export function checkout({ project, cwd, branch }) {
  */
 export function aboutOf(session, title) {
   const branch = session && checkout(session);
-  return [title, branch && `branch ${branch}`, session?.agent].filter(Boolean).join(' · ');
+  return [title, branch && `branch ${branch}`, session?.agent]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 /**
@@ -113,7 +122,9 @@ export function aboutOf(session, title) {
  * @param {string[]} words in lower case; each must occur
  */
 function matches({ name, project, agent, title }, { text, tool }, words) {
-  const all = [name, project, agent, title, text, tool?.name, tool?.on].join('\n').toLowerCase();
+  const all = [name, project, agent, title, text, tool?.name, tool?.on]
+    .join("\n")
+    .toLowerCase();
   return words.every((word) => all.includes(word));
 }
 
@@ -134,16 +145,31 @@ function order(members, find, group, sort) {
   const below = new Map();
   for (const member of members) {
     const parent = parentOf(member.session, find);
-    const under = parent && inGroup.has(parent) && !isUnder(parent, member.session, find) ? parent : undefined;
+    const under =
+      parent && inGroup.has(parent) && !isUnder(parent, member.session, find)
+        ? parent
+        : undefined;
     below.set(under, [...(below.get(under) ?? []), member]);
   }
   const compare = comparison(group, sort);
   /** @type {BoardRow[]} */
   const rows = [];
-  const add = (/** @type {Session|undefined} */ parent, /** @type {number} */ depth) => {
+  const add = (
+    /** @type {Session|undefined} */ parent,
+    /** @type {number} */ depth,
+  ) => {
     for (const { session, phase } of (below.get(parent) ?? []).sort(compare)) {
-      const above = depth === 0 ? parentOf(session, find)?.name ?? session.parent : undefined;
-      rows.push({ key: keyOf(session), session, phase, depth, ...(above && { parent: above }) });
+      const above =
+        depth === 0
+          ? (parentOf(session, find)?.name ?? session.parent)
+          : undefined;
+      rows.push({
+        key: keyOf(session),
+        session,
+        phase,
+        depth,
+        ...(above && { parent: above }),
+      });
       add(session, depth + 1);
     }
   };
@@ -159,12 +185,18 @@ function order(members, find, group, sort) {
  * @returns {(a: Member, b: Member) => number}
  */
 function comparison(group, sort) {
-  const direction = group === 'done' ? -1 : 1;
-  const byTime = (/** @type {Member} */ a, /** @type {Member} */ b) => direction * (Date.parse(a.phase.since) - Date.parse(b.phase.since) || 0);
-  const byName = (/** @type {Member} */ a, /** @type {Member} */ b) => collator.compare(a.session.name, b.session.name);
-  const byProject = (/** @type {Member} */ a, /** @type {Member} */ b) => collator.compare(a.session.project, b.session.project);
+  const direction = group === "done" ? -1 : 1;
+  const byTime = (/** @type {Member} */ a, /** @type {Member} */ b) =>
+    direction * (Date.parse(a.phase.since) - Date.parse(b.phase.since) || 0);
+  const byName = (/** @type {Member} */ a, /** @type {Member} */ b) =>
+    collator.compare(a.session.name, b.session.name);
+  const byProject = (/** @type {Member} */ a, /** @type {Member} */ b) =>
+    collator.compare(a.session.project, b.session.project);
   const bySort = { time: byTime, name: byName, project: byProject }[sort];
-  return (a, b) => bySort(a, b) || byName(a, b) || collator.compare(a.session.id, b.session.id);
+  return (a, b) =>
+    bySort(a, b) ||
+    byName(a, b) ||
+    collator.compare(a.session.id, b.session.id);
 }
 
 /**
@@ -172,7 +204,9 @@ function comparison(group, sort) {
  * @param {(project: string, name: string) => Session|undefined} find
  */
 function parentOf(session, find) {
-  const parent = session.parent ? find(session.project, session.parent) : undefined;
+  const parent = session.parent
+    ? find(session.project, session.parent)
+    : undefined;
   return parent === session ? undefined : parent;
 }
 
@@ -186,7 +220,11 @@ function parentOf(session, find) {
  */
 function isUnder(session, other, find) {
   const visited = new Set();
-  for (let at = /** @type {Session|undefined} */ (session); at && !visited.has(at); at = parentOf(at, find)) {
+  for (
+    let at = /** @type {Session|undefined} */ (session);
+    at && !visited.has(at);
+    at = parentOf(at, find)
+  ) {
     if (at === other) return true;
     visited.add(at);
   }

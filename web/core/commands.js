@@ -29,12 +29,21 @@ export function shellQuote(word) {
 export function locationCommands({ host, cwd, pane }, hubHost) {
   /** @type {Command[]} */
   const commands = [];
-  const remote = host && hubHost && host !== hubHost ? shellQuote(host) : '';
-  if (pane && !remote) commands.push({ label: 'Pane', line: `tmux select-window -t ${shellQuote(pane)} && tmux select-pane -t ${shellQuote(pane)}` });
-  if (pane) commands.push({ label: 'Attach', line: attachCommand(pane, remote) });
-  if (remote) commands.push({ label: 'Log in', line: `ssh ${remote}` });
+  const remote = host && hubHost && host !== hubHost ? shellQuote(host) : "";
+  if (pane && !remote)
+    commands.push({
+      label: "Pane",
+      line: `tmux select-window -t ${shellQuote(pane)} && tmux select-pane -t ${shellQuote(pane)}`,
+    });
+  if (pane)
+    commands.push({ label: "Attach", line: attachCommand(pane, remote) });
+  if (remote) commands.push({ label: "Log in", line: `ssh ${remote}` });
   // Without `--`, a directory that begins with a dash would be read as an option.
-  if (cwd) commands.push({ label: 'Directory', line: `cd ${cwd.startsWith('-') ? '-- ' : ''}${shellQuote(cwd)}` });
+  if (cwd)
+    commands.push({
+      label: "Directory",
+      line: `cd ${cwd.startsWith("-") ? "-- " : ""}${shellQuote(cwd)}`,
+    });
   return commands;
 }
 
@@ -57,7 +66,10 @@ function attachCommand(pane, remote) {
  * @returns {Command}
  */
 export function lookCommand(name, project) {
-  return { label: 'Activity', line: `hubctl look ${shellQuote(name)} --project ${shellQuote(project)}` };
+  return {
+    label: "Activity",
+    line: `hubctl look ${shellQuote(name)} --project ${shellQuote(project)}`,
+  };
 }
 
 /**
@@ -67,7 +79,9 @@ export function lookCommand(name, project) {
  */
 function header({ stateDir }) {
   // The shell does not expand a tilde after @, so the home directory is a variable.
-  return stateDir === null ? '@"$HOME/.local/state/hub/auth.header"' : shellQuote(`@${stateDir}/auth.header`);
+  return stateDir === null
+    ? '@"$HOME/.local/state/hub/auth.header"'
+    : shellQuote(`@${stateDir}/auth.header`);
 }
 
 /**
@@ -86,7 +100,10 @@ export function firstCommand(hub) {
  */
 export function cronLine(hub) {
   const curl = `curl -fsS -H ${header(hub)} -d "backup ended with $?"`;
-  return `0 3 * * * backup; ${curl} ${shellQuote(`${hub.origin}/notify?from=cron`)}`.replaceAll('%', '\\%');
+  return `0 3 * * * backup; ${curl} ${shellQuote(`${hub.origin}/notify?from=cron`)}`.replaceAll(
+    "%",
+    "\\%",
+  );
 }
 
 /**
@@ -94,15 +111,33 @@ export function cronLine(hub) {
  *
  * @param {Notification} notification
  */
-export function hubctlCommand({ from, to, type, project, title, key, priority, reply_to, data, msg }) {
+export function hubctlCommand({
+  from,
+  to,
+  type,
+  project,
+  title,
+  key,
+  priority,
+  reply_to,
+  data,
+  msg,
+}) {
   const options = {
-    '--from': from, '--to': to, '--type': type, '--project': project, '--title': title, '--key': key,
-    '--priority': priority === 'normal' ? undefined : priority,
-    '--reply-to': reply_to,
-    '--data': data === undefined ? undefined : JSON.stringify(data),
+    "--from": from,
+    "--to": to,
+    "--type": type,
+    "--project": project,
+    "--title": title,
+    "--key": key,
+    "--priority": priority === "normal" ? undefined : priority,
+    "--reply-to": reply_to,
+    "--data": data === undefined ? undefined : JSON.stringify(data),
   };
-  const words = Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [name, String(value)]));
-  return ['hubctl', 'notify', ...words, '--', msg].map(shellQuote).join(' ');
+  const words = Object.entries(options).flatMap(([name, value]) =>
+    value === undefined ? [] : [name, String(value)],
+  );
+  return ["hubctl", "notify", ...words, "--", msg].map(shellQuote).join(" ");
 }
 
 /**
@@ -111,8 +146,39 @@ export function hubctlCommand({ from, to, type, project, title, key, priority, r
  * @param {Notification} notification
  * @param {Hub} hub
  */
-export function curlCommand({ from, to, type, project, title, key, priority, reply_to, data, msg, session, parent, options }, hub) {
+export function curlCommand(
+  {
+    from,
+    to,
+    type,
+    project,
+    title,
+    key,
+    priority,
+    reply_to,
+    data,
+    msg,
+    session,
+    parent,
+    options,
+  },
+  hub,
+) {
   /** @type {import('./types.js').Schemas['Post']} */
-  const post = { from, to, type, project, title, key, priority, reply_to, data, msg, session, parent, options };
+  const post = {
+    from,
+    to,
+    type,
+    project,
+    title,
+    key,
+    priority,
+    reply_to,
+    data,
+    msg,
+    session,
+    parent,
+    options,
+  };
   return `curl -H ${header(hub)} -d ${shellQuote(JSON.stringify(post))} ${shellQuote(`${hub.origin}/notify`)}`;
 }

@@ -17,10 +17,17 @@ const MAX_CELLS = 4_000_000;
 export function diffLines(before, after) {
   const [a, b] = [linesOf(before), linesOf(after)];
   let start = 0;
-  while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
+  while (start < a.length && start < b.length && a[start] === b[start])
+    start += 1;
   let end = 0;
-  while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
-  const same = (/** @type {string} */ text) => /** @type {DiffLine} */ ({ sign: ' ', text });
+  while (
+    end < a.length - start &&
+    end < b.length - start &&
+    a[a.length - 1 - end] === b[b.length - 1 - end]
+  )
+    end += 1;
+  const same = (/** @type {string} */ text) =>
+    /** @type {DiffLine} */ ({ sign: " ", text });
   return fold([
     ...a.slice(0, start).map(same),
     ...middle(a.slice(start, a.length - end), b.slice(start, b.length - end)),
@@ -30,8 +37,8 @@ export function diffLines(before, after) {
 
 /** The lines of a text; the line feed at its end begins no line. @param {string} text */
 function linesOf(text) {
-  const lines = text.split('\n');
-  if (lines.at(-1) === '') lines.pop();
+  const lines = text.split("\n");
+  if (lines.at(-1) === "") lines.pop();
   return lines;
 }
 
@@ -43,8 +50,10 @@ function linesOf(text) {
  * @returns {DiffLine[]}
  */
 function middle(a, b) {
-  const removed = (/** @type {string[]} */ lines) => lines.map((text) => /** @type {DiffLine} */ ({ sign: '-', text }));
-  const added = (/** @type {string[]} */ lines) => lines.map((text) => /** @type {DiffLine} */ ({ sign: '+', text }));
+  const removed = (/** @type {string[]} */ lines) =>
+    lines.map((text) => /** @type {DiffLine} */ ({ sign: "-", text }));
+  const added = (/** @type {string[]} */ lines) =>
+    lines.map((text) => /** @type {DiffLine} */ ({ sign: "+", text }));
   if (a.length * b.length > MAX_CELLS) return [...removed(a), ...added(b)];
   const length = commonLengths(a, b);
   const width = b.length + 1;
@@ -53,7 +62,10 @@ function middle(a, b) {
   let [i, j, doneA, doneB] = [0, 0, 0, 0];
   while (i < a.length && j < b.length) {
     if (a[i] === b[j]) {
-      found.push(...removed(a.slice(doneA, i)), ...added(b.slice(doneB, j)), { sign: ' ', text: a[i] });
+      found.push(...removed(a.slice(doneA, i)), ...added(b.slice(doneB, j)), {
+        sign: " ",
+        text: a[i],
+      });
       i += 1;
       j += 1;
       [doneA, doneB] = [i, j];
@@ -75,7 +87,10 @@ function commonLengths(a, b) {
   for (let i = a.length - 1; i >= 0; i -= 1) {
     for (let j = b.length - 1; j >= 0; j -= 1) {
       const at = i * width + j;
-      length[at] = a[i] === b[j] ? length[at + width + 1] + 1 : Math.max(length[at + width], length[at + 1]);
+      length[at] =
+        a[i] === b[j]
+          ? length[at + width + 1] + 1
+          : Math.max(length[at + width], length[at + 1]);
     }
   }
   return length;
@@ -90,7 +105,7 @@ function commonLengths(a, b) {
 function fold(lines) {
   const near = new Uint8Array(lines.length);
   lines.forEach(({ sign }, at) => {
-    if (sign !== ' ') near.fill(1, Math.max(0, at - CONTEXT), at + CONTEXT + 1);
+    if (sign !== " ") near.fill(1, Math.max(0, at - CONTEXT), at + CONTEXT + 1);
   });
   /** @type {DiffLine[]} */
   const found = [];
@@ -99,7 +114,7 @@ function fold(lines) {
     while (end < lines.length && !near[end]) end += 1;
     // A line that stands for a single one would save nothing.
     if (end - at > 1) {
-      found.push({ sign: '…', text: `${end - at} unchanged lines` });
+      found.push({ sign: "…", text: `${end - at} unchanged lines` });
       at = end - 1;
     } else found.push(lines[at]);
   }

@@ -7,9 +7,9 @@
  * that, so a gap is never mistaken for silence.
  */
 
-import { isSame, normalize, toQuery } from './filter.js';
-import { SortedList } from './sorted-list.js';
-import { Rows } from './rows.js';
+import { isSame, normalize, toQuery } from "./filter.js";
+import { SortedList } from "./sorted-list.js";
+import { Rows } from "./rows.js";
 
 /** @import { Filter } from './filter.js' */
 /** @import { Notification, Schemas } from './types.js' */
@@ -19,14 +19,14 @@ const KEPT_VIEWS = 4;
 
 /** The status of a notification after a delivery step; `emitted` does not change it. @type {Partial<Record<Schemas['DeliveryEvent']['state'], Schemas['Status']>>} */
 const STATUS = {
-  returned: 'pending',
-  acked: 'acked',
-  expired: 'expired',
-  evicted: 'evicted',
-  superseded: 'superseded',
-  withdrawn: 'withdrawn',
-  dropped: 'dropped',
-  answered: 'answered',
+  returned: "pending",
+  acked: "acked",
+  expired: "expired",
+  evicted: "evicted",
+  superseded: "superseded",
+  withdrawn: "withdrawn",
+  dropped: "dropped",
+  answered: "answered",
 };
 
 export class Feed {
@@ -109,12 +109,15 @@ export class Feed {
    */
   add(notifications) {
     const head = this.newest;
-    const added = notifications.filter((notification) => this.#insert(notification));
+    const added = notifications.filter((notification) =>
+      this.#insert(notification),
+    );
     added.sort((one, other) => other.id - one.id);
     const rising = added.filter(({ id }) => id > head).reverse();
     const others = added.slice(rising.length);
     // Both ends grow outwards, so no element is moved.
-    for (const notification of [...rising, ...others]) this.#all.add(notification);
+    for (const notification of [...rising, ...others])
+      this.#all.add(notification);
     this.#updateViews(rising, others);
     return added;
   }
@@ -128,7 +131,8 @@ export class Feed {
   addPage(filter, { notifications, next }) {
     const asked = toQuery(filter).toString();
     // Until the first page arrives, the rows show every known notification, with gaps.
-    if (!this.#floors.has('')) for (const view of this.#views) view.stale = true;
+    if (!this.#floors.has(""))
+      for (const view of this.#views) view.stale = true;
     this.#floors.set(asked, next ?? 0);
     return this.add(notifications);
   }
@@ -140,7 +144,10 @@ export class Feed {
    * @returns {{before: number|undefined, end: boolean}}
    */
   nextPage(filter = {}) {
-    const floors = [this.#floors.get(''), this.#floors.get(toQuery(filter).toString())];
+    const floors = [
+      this.#floors.get(""),
+      this.#floors.get(toQuery(filter).toString()),
+    ];
     const known = floors.filter((floor) => floor !== undefined);
     const before = known.length > 0 ? Math.min(...known) : undefined;
     return { before, end: before === 0 };
@@ -162,7 +169,12 @@ export class Feed {
       changed.push(notification.id);
     };
     for (const [first, last] of up_to ? [...ranges, [1, up_to]] : ranges) {
-      for (let index = this.#all.indexOf(last); (this.#all.at(index)?.id ?? 0) >= first; index += 1) mark(this.#all.at(index));
+      for (
+        let index = this.#all.indexOf(last);
+        (this.#all.at(index)?.id ?? 0) >= first;
+        index += 1
+      )
+        mark(this.#all.at(index));
     }
     for (const id of marked) {
       mark(this.#byId.get(id));
@@ -180,8 +192,9 @@ export class Feed {
   applyDelivery({ ids, state }) {
     for (const id of ids) {
       const notification = this.#byId.get(id);
-      if (notification) notification.status = STATUS[state] ?? notification.status;
-      if (state === 'acked') this.#takeAnswer(notification);
+      if (notification)
+        notification.status = STATUS[state] ?? notification.status;
+      if (state === "acked") this.#takeAnswer(notification);
       this.#countChange(id);
     }
   }
@@ -228,7 +241,7 @@ export class Feed {
     const known = this.#byId.get(notification.id);
     if (!known) {
       // The stream does not contain marks; the hub marks the person's own notifications at once.
-      notification.seen ??= notification.from === 'person';
+      notification.seen ??= notification.from === "person";
       this.#byId.set(notification.id, notification);
       if (!notification.seen) this.#unseen += 1;
       this.#addReply(notification);
@@ -237,20 +250,25 @@ export class Feed {
     // History contains the status of a notification; the stream does not. The mark stays: each change of it is an event,
     // and history that was requested before the person's last change would undo that.
     if (notification.status !== undefined) known.status = notification.status;
-    if (notification.delivery !== undefined) known.delivery = notification.delivery;
+    if (notification.delivery !== undefined)
+      known.delivery = notification.delivery;
     return false;
   }
 
   /** The asker has the answer to its question. @param {Notification} [answer] */
   #takeAnswer(answer) {
-    const question = answer?.type === 'answer' && answer.reply_to !== undefined && this.#byId.get(answer.reply_to);
-    if (question) question.delivery = 'taken';
+    const question =
+      answer?.type === "answer" &&
+      answer.reply_to !== undefined &&
+      this.#byId.get(answer.reply_to);
+    if (question) question.delivery = "taken";
   }
 
   /** @param {number} id */
   #countChange(id) {
     const notification = this.#byId.get(id);
-    if (notification) this.#changes.set(notification, this.statusChanges(id) + 1);
+    if (notification)
+      this.#changes.set(notification, this.statusChanges(id) + 1);
   }
 
   /** @param {Notification} notification */
@@ -269,7 +287,8 @@ export class Feed {
   #updateViews(rising, others) {
     for (const view of this.#views) {
       view.stale ||= others.some(({ id }) => id > view.floor);
-      if (!view.stale) for (const notification of rising) view.addNewer(notification);
+      if (!view.stale)
+        for (const notification of rising) view.addNewer(notification);
     }
   }
 

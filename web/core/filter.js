@@ -1,6 +1,6 @@
 /** The feed's filter: as the page's address, as the hub's query, and as a test. */
 
-import { KINDS, PRIORITIES } from './types.js';
+import { KINDS, PRIORITIES } from "./types.js";
 
 /** @import { Kind, Notification, Priority } from './types.js' */
 
@@ -21,15 +21,17 @@ import { KINDS, PRIORITIES } from './types.js';
  * @returns {Filter}
  */
 export function parseFilter(search) {
-  const named = (search.get('types') ?? '').split(',');
+  const named = (search.get("types") ?? "").split(",");
   const types = KINDS.filter((kind) => named.includes(kind));
   return normalize({
     types,
-    priority: PRIORITIES.find((priority) => priority === search.get('priority')),
-    project: search.get('project') ?? undefined,
-    session: search.get('session') ?? undefined,
-    q: search.get('q') ?? undefined,
-    unseen: search.has('unseen'),
+    priority: PRIORITIES.find(
+      (priority) => priority === search.get("priority"),
+    ),
+    project: search.get("project") ?? undefined,
+    session: search.get("session") ?? undefined,
+    q: search.get("q") ?? undefined,
+    unseen: search.has("unseen"),
   });
 }
 
@@ -39,11 +41,18 @@ export function parseFilter(search) {
  * @param {Filter} filter
  * @returns {Filter}
  */
-export function normalize({ types = [], priority, project, session, q = '', unseen }) {
+export function normalize({
+  types = [],
+  priority,
+  project,
+  session,
+  q = "",
+  unseen,
+}) {
   const chosen = KINDS.filter((kind) => types.includes(kind));
   return {
     ...(chosen.length > 0 && chosen.length < KINDS.length && { types: chosen }),
-    ...(priority && priority !== 'low' && { priority }),
+    ...(priority && priority !== "low" && { priority }),
     ...(project && { project }),
     ...(session && { session }),
     ...(q.trim() && { q: q.trim() }),
@@ -61,9 +70,11 @@ export function normalize({ types = [], priority, project, session, q = '', unse
 export function toSearch(filter, search) {
   const { types, ...others } = normalize(filter);
   const written = new URLSearchParams(search);
-  for (const name of ['types', 'priority', 'project', 'session', 'q', 'unseen']) written.delete(name);
-  if (types) written.set('types', types.join(','));
-  for (const [name, value] of Object.entries(others)) written.set(name, value === true ? '1' : String(value));
+  for (const name of ["types", "priority", "project", "session", "q", "unseen"])
+    written.delete(name);
+  if (types) written.set("types", types.join(","));
+  for (const [name, value] of Object.entries(others))
+    written.set(name, value === true ? "1" : String(value));
   return written;
 }
 
@@ -76,12 +87,12 @@ export function toSearch(filter, search) {
 export function toQuery(filter) {
   const { types, priority, project, session, q, unseen } = normalize(filter);
   const asked = new URLSearchParams();
-  if (types) asked.set('types', types.join(','));
-  if (priority) asked.set('min_priority', priority);
-  if (project) asked.set('project', project);
-  if (session) asked.set('session', session);
-  if (q) asked.set('q', q);
-  if (unseen) asked.set('seen', 'false');
+  if (types) asked.set("types", types.join(","));
+  if (priority) asked.set("min_priority", priority);
+  if (project) asked.set("project", project);
+  if (session) asked.set("session", session);
+  if (q) asked.set("q", q);
+  if (unseen) asked.set("seen", "false");
   return asked;
 }
 
@@ -93,7 +104,15 @@ export function toQuery(filter) {
  */
 export function toMarks(filter, up_to) {
   const { types, priority, project, session, q } = normalize(filter);
-  return { ...(types && { types }), ...(priority && { min_priority: priority }), ...(project && { project }), ...(session && { session }), ...(q && { q }), up_to, seen: true };
+  return {
+    ...(types && { types }),
+    ...(priority && { min_priority: priority }),
+    ...(project && { project }),
+    ...(session && { session }),
+    ...(q && { q }),
+    up_to,
+    seen: true,
+  };
 }
 
 /**
@@ -124,7 +143,9 @@ export function matches(filter, notification) {
   const { types, priority, project, session, q, unseen } = filter;
   return (
     (!types || types.includes(notification.type)) &&
-    (!priority || PRIORITIES.indexOf(notification.priority) <= PRIORITIES.indexOf(priority)) &&
+    (!priority ||
+      PRIORITIES.indexOf(notification.priority) <=
+        PRIORITIES.indexOf(priority)) &&
     (!project || notification.project === project) &&
     (!session || (notification.session ?? notification.from) === session) &&
     (!unseen || !notification.seen) &&
@@ -137,5 +158,7 @@ export function matches(filter, notification) {
  * @param {string} text in lower case
  */
 function containsText({ from, title, msg }, text) {
-  return [msg, title, from].some((part) => part !== undefined && part.toLowerCase().includes(text));
+  return [msg, title, from].some(
+    (part) => part !== undefined && part.toLowerCase().includes(text),
+  );
 }

@@ -3,7 +3,7 @@
 /** @import { Notification, Session } from './types.js' */
 
 /** The sender of the test question. */
-export const TESTER = 'test';
+export const TESTER = "test";
 
 /**
  * @typedef {object} Step
@@ -23,12 +23,27 @@ export const TESTER = 'test';
  */
 export function firstSteps({ reporting, sessions, feed }) {
   const [first] = sessions.values();
-  const asked = [...feed].find(({ from, type }) => from === TESTER && type === 'question');
-  const answer = asked && feed.replies(asked.id).find(({ type }) => type === 'answer');
+  const asked = [...feed].find(
+    ({ from, type }) => from === TESTER && type === "question",
+  );
+  const answer =
+    asked && feed.replies(asked.id).find(({ type }) => type === "answer");
   return [
-    { name: 'hub', isDone: true, text: '' },
-    { name: 'hooks', isDone: reporting.length > 0, text: reporting.join(', ') },
-    { name: 'session', isDone: first !== undefined || reporting.length > 0, text: first?.name ?? '' },
-    { name: 'question', isDone: answer !== undefined, text: answer ? `answered: ${answer.msg}` : asked ? 'it waits for your answer' : '' },
+    { name: "hub", isDone: true, text: "" },
+    { name: "hooks", isDone: reporting.length > 0, text: reporting.join(", ") },
+    {
+      name: "session",
+      isDone: first !== undefined || reporting.length > 0,
+      text: first?.name ?? "",
+    },
+    {
+      name: "question",
+      isDone: answer !== undefined,
+      text: answer
+        ? `answered: ${answer.msg}`
+        : asked
+          ? "it waits for your answer"
+          : "",
+    },
   ];
 }

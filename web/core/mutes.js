@@ -12,9 +12,9 @@ const MORNING = 8;
 
 /** The durations of a mute that can be chosen. @type {readonly {span: Duration, text: string}[]} */
 export const DURATIONS = [
-  { span: 'hour', text: 'for 1 h' },
-  { span: 'tomorrow', text: `until tomorrow, ${MORNING}:00` },
-  { span: 'good', text: 'until unmuted' },
+  { span: "hour", text: "for 1 h" },
+  { span: "tomorrow", text: `until tomorrow, ${MORNING}:00` },
+  { span: "good", text: "until unmuted" },
 ];
 
 /**
@@ -25,9 +25,9 @@ export const DURATIONS = [
  * @returns {string|undefined}
  */
 export function muteEnd(span, now) {
-  if (span === 'good') return undefined;
+  if (span === "good") return undefined;
   const end = new Date(now);
-  if (span === 'hour') end.setTime(now + 3_600_000);
+  if (span === "hour") end.setTime(now + 3_600_000);
   else end.setHours(24 + MORNING, 0, 0, 0);
   return end.toISOString();
 }
@@ -51,8 +51,13 @@ export function isActive(mute, now) {
  * @returns {Mute|undefined}
  */
 export function muteFor({ mutes }, { project, id }, now) {
-  const live = mutes.filter((mute) => mute.project === project && isActive(mute, now));
-  return live.find((mute) => mute.session === id) ?? live.find((mute) => !mute.session);
+  const live = mutes.filter(
+    (mute) => mute.project === project && isActive(mute, now),
+  );
+  return (
+    live.find((mute) => mute.session === id) ??
+    live.find((mute) => !mute.session)
+  );
 }
 
 /**
@@ -66,7 +71,11 @@ export function muteFor({ mutes }, { project, id }, now) {
  */
 export function withMute(preferences, target, span, now) {
   const until = muteEnd(span, now);
-  const mute = { project: target.project, session: target.id, ...(until && { until }) };
+  const mute = {
+    project: target.project,
+    session: target.id,
+    ...(until && { until }),
+  };
   const { mutes } = withoutMute(preferences, target, now);
   return { ...preferences, mutes: [...mutes, mute] };
 }
@@ -80,6 +89,9 @@ export function withMute(preferences, target, span, now) {
  * @returns {Preferences}
  */
 export function withoutMute(preferences, { project, id }, now) {
-  const others = preferences.mutes.filter((mute) => !(mute.project === project && mute.session === id) && isActive(mute, now));
+  const others = preferences.mutes.filter(
+    (mute) =>
+      !(mute.project === project && mute.session === id) && isActive(mute, now),
+  );
   return { ...preferences, mutes: others };
 }

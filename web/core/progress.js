@@ -9,15 +9,19 @@
  * @returns {Progress|null}
  */
 export function progressOf(notification) {
-  if (notification?.type !== 'progress') return null;
+  if (notification?.type !== "progress") return null;
   const { completed, total } = Object(notification.data);
   if (!isCount(completed) || !isCount(total) || total === 0) return null;
-  return { value: Math.min(completed, total), max: total, text: `${round(completed)} of ${round(total)}` };
+  return {
+    value: Math.min(completed, total),
+    max: total,
+    text: `${round(completed)} of ${round(total)}`,
+  };
 }
 
 /** @param {unknown} it */
 function isCount(it) {
-  return typeof it === 'number' && Number.isFinite(it) && it >= 0;
+  return typeof it === "number" && Number.isFinite(it) && it >= 0;
 }
 
 /** @param {number} it */

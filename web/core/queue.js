@@ -1,6 +1,6 @@
 /** The queue: the needs that the person can settle, those that end by themselves, and the answers on their way. */
 
-import { attentionItems, isOpen } from './attention.js';
+import { attentionItems, isOpen } from "./attention.js";
 
 /** @import { AttentionItem, Data } from './attention.js' */
 /** @import { Need } from './types.js' */
@@ -23,9 +23,14 @@ import { attentionItems, isOpen } from './attention.js';
  */
 export function queueOf(data, { isAnswered, isEnding }) {
   const items = attentionItems(data).filter(({ key }) => !isEnding(key));
-  const isSent = (/** @type {AttentionItem} */ { key, need }) => (isOpen(need) ? isAnswered(key) : need.settled?.state === 'answered');
+  const isSent = (/** @type {AttentionItem} */ { key, need }) =>
+    isOpen(need) ? isAnswered(key) : need.settled?.state === "answered";
   const open = items.filter((item) => isOpen(item.need) && !isSent(item));
-  return { open: open.filter(({ need }) => need.counts), later: open.filter(({ need }) => !need.counts), sent: items.filter(isSent) };
+  return {
+    open: open.filter(({ need }) => need.counts),
+    later: open.filter(({ need }) => !need.counts),
+    sent: items.filter(isSent),
+  };
 }
 
 /**
@@ -39,16 +44,20 @@ export function queueOf(data, { isAnswered, isEnding }) {
 export function successor(gone, before, now) {
   const at = before.indexOf(gone);
   const stays = (/** @type {string} */ key) => now.includes(key);
-  const near = at < 0 ? undefined : before.slice(at + 1).find(stays) ?? before.slice(0, at).findLast(stays);
-  return near ?? now[0] ?? '';
+  const near =
+    at < 0
+      ? undefined
+      : (before.slice(at + 1).find(stays) ??
+        before.slice(0, at).findLast(stays));
+  return near ?? now[0] ?? "";
 }
 
 /** How far an answer has come, in a word. @param {Need} need */
 export function wayOf({ settled }) {
-  return settled?.delivery ?? (settled ? 'answered' : 'not sent yet');
+  return settled?.delivery ?? (settled ? "answered" : "not sent yet");
 }
 
 /** The beginning of a need's text, in a line. @param {Need} need */
 export function briefOf({ brief }) {
-  return brief.replace(/\s+/g, ' ').trim();
+  return brief.replace(/\s+/g, " ").trim();
 }

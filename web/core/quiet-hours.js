@@ -16,7 +16,12 @@ export function minuteOfDay(zone, now) {
   let clock = clocks.get(zone);
   if (clock === undefined) {
     try {
-      clock = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+      clock = new Intl.DateTimeFormat("en-GB", {
+        timeZone: zone,
+        hour: "2-digit",
+        minute: "2-digit",
+        hourCycle: "h23",
+      });
     } catch {
       clock = null;
     }

@@ -4,8 +4,8 @@
  * incrementally, so that an arrival costs the same in a long feed as in a short one.
  */
 
-import { matches } from './filter.js';
-import { SortedList } from './sorted-list.js';
+import { matches } from "./filter.js";
+import { SortedList } from "./sorted-list.js";
 
 /** @import { Filter } from './filter.js' */
 /** @import { Notification } from './types.js' */
@@ -18,7 +18,7 @@ import { SortedList } from './sorted-list.js';
  */
 
 /** The types that tell how a turn goes. */
-const OF_TURN = ['progress', 'complete', 'waiting', 'testing', 'error'];
+const OF_TURN = ["progress", "complete", "waiting", "testing", "error"];
 
 export class Rows {
   /** @type {SortedList<Row>} */
@@ -86,8 +86,18 @@ export class Rows {
     if (!matches(this.filter, notification)) return;
     const keys = keysOf(notification);
     const first = this.#rows.newest;
-    const row = keys.length > 0 ? this.#find(keys) : first && repeats(first, first.items[0], notification) ? first : undefined;
-    this.#note(keys, row ? this.#raise(row, notification) : this.#add(notification, keys.length > 0));
+    const row =
+      keys.length > 0
+        ? this.#find(keys)
+        : first && repeats(first, first.items[0], notification)
+          ? first
+          : undefined;
+    this.#note(
+      keys,
+      row
+        ? this.#raise(row, notification)
+        : this.#add(notification, keys.length > 0),
+    );
   }
 
   /**
@@ -101,14 +111,21 @@ export class Rows {
     if (!matches(this.filter, notification)) return;
     const keys = keysOf(notification);
     const last = this.#rows.oldest;
-    const row = keys.length > 0 ? this.#find(keys) : last && repeats(last, last.items[last.items.length - 1], notification) ? last : undefined;
-    if (row) this.#put(row, 'push', notification);
+    const row =
+      keys.length > 0
+        ? this.#find(keys)
+        : last && repeats(last, last.items[last.items.length - 1], notification)
+          ? last
+          : undefined;
+    if (row) this.#put(row, "push", notification);
     this.#note(keys, row ?? this.#add(notification, keys.length > 0));
   }
 
   /** The row of one of these keys. @param {string[]} keys @returns {Row|undefined} */
   #find(keys) {
-    return keys.map((key) => this.#keyed.get(key)).find((row) => row !== undefined);
+    return keys
+      .map((key) => this.#keyed.get(key))
+      .find((row) => row !== undefined);
   }
 
   /**
@@ -149,7 +166,7 @@ export class Rows {
    */
   #raise(row, notification) {
     const index = this.#rows.indexOf(row.id);
-    this.#put(row, 'unshift', notification);
+    this.#put(row, "unshift", notification);
     if (index === 0) {
       row.id = notification.id;
       return row;
@@ -169,7 +186,13 @@ export class Rows {
   #mergeAt(index) {
     const above = this.#rows.at(index - 1);
     const below = this.#rows.at(index);
-    if (!above || !below || below.isKeyed || !repeats(above, above.items[above.items.length - 1], below.items[0])) return;
+    if (
+      !above ||
+      !below ||
+      below.isKeyed ||
+      !repeats(above, above.items[above.items.length - 1], below.items[0])
+    )
+      return;
     above.items = above.items.concat(below.items);
     for (const { id } of below.items) this.#byItem.set(id, above);
     this.#rows.remove(index);
@@ -197,7 +220,9 @@ export function leadOf({ items }) {
  * @returns {Notification|undefined}
  */
 export function answerOf({ items }) {
-  return items.some(isQuestion) ? items.find(({ type }) => type === 'answer') : undefined;
+  return items.some(isQuestion)
+    ? items.find(({ type }) => type === "answer")
+    : undefined;
 }
 
 /**
@@ -207,9 +232,10 @@ export function answerOf({ items }) {
  */
 export function others({ items }) {
   const count = items.length;
-  if (count === 1 || items.some(isQuestion)) return '';
-  if (turnOf(items[0]) === undefined) return items[0].key !== undefined ? `updated ×${count - 1}` : `×${count}`;
-  return count === 2 ? '1 step' : `${count - 1} steps`;
+  if (count === 1 || items.some(isQuestion)) return "";
+  if (turnOf(items[0]) === undefined)
+    return items[0].key !== undefined ? `updated ×${count - 1}` : `×${count}`;
+  return count === 2 ? "1 step" : `${count - 1} steps`;
 }
 
 /**
@@ -219,14 +245,14 @@ export function others({ items }) {
  */
 export function rowTitle(items) {
   const [newest] = items;
-  if (items.some(isQuestion)) return 'This question';
-  if (newest && turnOf(newest) !== undefined) return 'This turn';
-  return newest?.key !== undefined ? 'Earlier versions' : 'Repeats';
+  if (items.some(isQuestion)) return "This question";
+  if (newest && turnOf(newest) !== undefined) return "This turn";
+  return newest?.key !== undefined ? "Earlier versions" : "Repeats";
 }
 
 /** @param {Notification} notification */
 function isQuestion({ type }) {
-  return type === 'question' || type === 'approval';
+  return type === "question" || type === "approval";
 }
 
 /** The turn that a notification tells of. @param {Notification} notification */
@@ -243,8 +269,12 @@ function turnOf({ type, turn }) {
 function keysOf(notification) {
   const { id, type, key, project, from, to, reply_to, repeats } = notification;
   const turn = turnOf(notification);
-  if (isQuestion(notification)) return [id, repeats].filter((it) => it !== undefined).map((it) => `question ${it}`);
-  if (type === 'answer' && reply_to !== undefined) return [`question ${reply_to}`];
+  if (isQuestion(notification))
+    return [id, repeats]
+      .filter((it) => it !== undefined)
+      .map((it) => `question ${it}`);
+  if (type === "answer" && reply_to !== undefined)
+    return [`question ${reply_to}`];
   if (turn !== undefined) return [`turn ${turn}`];
   return key !== undefined ? [JSON.stringify([key, project, from, to])] : [];
 }

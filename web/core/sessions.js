@@ -8,7 +8,7 @@
  * @param {Pick<Session, 'state'|'gone'>} session
  */
 export function isEnded({ state, gone }) {
-  return gone || state === 'ended';
+  return gone || state === "ended";
 }
 
 /**
@@ -36,8 +36,11 @@ export function sessionFinder(sessions) {
  * @returns {Session[]}
  */
 export function listEnded(sessions) {
-  const at = (/** @type {Session} */ it) => Date.parse(it.since ?? it.last_seen ?? '') || 0;
-  const over = [...sessions].filter(isEnded).map((session) => ({ session, at: at(session) }));
+  const at = (/** @type {Session} */ it) =>
+    Date.parse(it.since ?? it.last_seen ?? "") || 0;
+  const over = [...sessions]
+    .filter(isEnded)
+    .map((session) => ({ session, at: at(session) }));
   return over.sort((a, b) => b.at - a.at).map(({ session }) => session);
 }
 
@@ -47,7 +50,7 @@ export function listEnded(sessions) {
  * @param {string} project
  */
 export function projectName(project) {
-  return project.replace(/\/+$/, '').replace(/^.*\//, '') || project;
+  return project.replace(/\/+$/, "").replace(/^.*\//, "") || project;
 }
 
 /**
@@ -58,12 +61,17 @@ export function projectName(project) {
  */
 export function shortPaths(paths) {
   const all = [...new Set(paths)];
-  const tails = (/** @type {string} */ path, /** @type {number} */ count) => path.split('/').filter(Boolean).slice(-count).join('/');
+  const tails = (/** @type {string} */ path, /** @type {number} */ count) =>
+    path.split("/").filter(Boolean).slice(-count).join("/");
   return new Map(
     all.map((path) => {
-      for (let count = 1; count <= path.split('/').length; count++) {
+      for (let count = 1; count <= path.split("/").length; count++) {
         const tail = tails(path, count);
-        if (tail && all.every((other) => other === path || tails(other, count) !== tail)) return [path, tail];
+        if (
+          tail &&
+          all.every((other) => other === path || tails(other, count) !== tail)
+        )
+          return [path, tail];
       }
       return [path, path];
     }),
@@ -79,17 +87,29 @@ export function shortPaths(paths) {
  * @returns {Label}
  */
 export function stateLabel(session) {
-  if (session.gone) return { state: 'gone', text: 'gone' };
-  if (session.silent) return { state: 'silent', text: 'silent' };
-  if (!session.state) return { state: 'ended', text: 'no state yet' };
+  if (session.gone) return { state: "gone", text: "gone" };
+  if (session.silent) return { state: "silent", text: "silent" };
+  if (!session.state) return { state: "ended", text: "no state yet" };
   return { state: session.state, text: session.state };
 }
 
 /** Texts for whether a session can be woken. @type {Record<Session['wake'], {text: string, means: string}>} */
 const WAKE_LABELS = {
-  live: { text: 'waiter live', means: 'A waiter is connected to its inbox: a message wakes the session at once.' },
-  stale: { text: 'waiter stale', means: 'No waiter is connected to its inbox now. One was connected before, or its hooks are live: a message is delivered with its next step.' },
-  none: { text: 'no waiter', means: 'No waiter was ever connected to its inbox: a message stays there until the session reads it.' },
+  live: {
+    text: "waiter live",
+    means:
+      "A waiter is connected to its inbox: a message wakes the session at once.",
+  },
+  stale: {
+    text: "waiter stale",
+    means:
+      "No waiter is connected to its inbox now. One was connected before, or its hooks are live: a message is delivered with its next step.",
+  },
+  none: {
+    text: "no waiter",
+    means:
+      "No waiter was ever connected to its inbox: a message stays there until the session reads it.",
+  },
 };
 
 /**
@@ -99,12 +119,19 @@ const WAKE_LABELS = {
  * @param {Holder} [holder] the waiter at its inbox
  */
 export function wakeLabel({ wake, waiter }, holder = waiter) {
-  const way = wake === 'live' && holder?.way ? ` Way: ${holder.way}.` : '';
+  const way = wake === "live" && holder?.way ? ` Way: ${holder.way}.` : "";
   return { text: WAKE_LABELS[wake].text, means: WAKE_LABELS[wake].means + way };
 }
 
 /** The order of states in the summary. */
-const COUNTED = ['working', 'silent', 'waiting', 'blocked', 'error', 'complete'];
+const COUNTED = [
+  "working",
+  "silent",
+  "waiting",
+  "blocked",
+  "error",
+  "complete",
+];
 
 /**
  * A summary of the sessions in a sentence: '3 work, 1 waits.'
@@ -118,6 +145,8 @@ export function summarize(sessions) {
     const { state } = stateLabel(session);
     if (!isEnded(session)) counts.set(state, (counts.get(state) ?? 0) + 1);
   }
-  const parts = COUNTED.filter((state) => counts.has(state)).map((state) => `${counts.get(state)} ${state}`);
-  return parts.length > 0 ? `${parts.join(', ')}.` : 'No agent is running.';
+  const parts = COUNTED.filter((state) => counts.has(state)).map(
+    (state) => `${counts.get(state)} ${state}`,
+  );
+  return parts.length > 0 ? `${parts.join(", ")}.` : "No agent is running.";
 }

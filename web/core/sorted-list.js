@@ -29,7 +29,9 @@ export class SortedList {
    */
   at(index) {
     const newer = this.#newer.length;
-    return index < newer ? this.#newer[newer - 1 - index] : this.#older[index - newer];
+    return index < newer
+      ? this.#newer[newer - 1 - index]
+      : this.#older[index - newer];
   }
 
   /**
@@ -81,6 +83,7 @@ export class SortedList {
 
   /** From the newest to the oldest. @returns {Generator<T, void>} */
   *[Symbol.iterator]() {
-    for (let index = 0; index < this.length; index += 1) yield /** @type {T} */ (this.at(index));
+    for (let index = 0; index < this.length; index += 1)
+      yield /** @type {T} */ (this.at(index));
   }
 }

@@ -8,8 +8,8 @@
  */
 
 export class EventParser {
-  #rest = '';
-  #event = '';
+  #rest = "";
+  #event = "";
   /** @type {string[]} */
   #data = [];
   /** @type {string|undefined} */
@@ -29,7 +29,7 @@ export class EventParser {
     /** @type {ServerEvent[]} */
     const events = [];
     for (const line of lines) {
-      if (line === '') this.#dispatch(events);
+      if (line === "") this.#dispatch(events);
       else this.#field(line);
     }
     return events;
@@ -38,21 +38,26 @@ export class EventParser {
   /** @param {ServerEvent[]} events */
   #dispatch(events) {
     if (this.#data.length > 0) {
-      events.push({ event: this.#event || 'message', data: this.#data.join('\n'), id: this.#id });
+      events.push({
+        event: this.#event || "message",
+        data: this.#data.join("\n"),
+        id: this.#id,
+      });
     }
-    this.#event = '';
+    this.#event = "";
     this.#data = [];
   }
 
   /** @param {string} line */
   #field(line) {
-    const colon = line.indexOf(':');
+    const colon = line.indexOf(":");
     if (colon === 0) return;
     const name = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
-    if (name === 'event') this.#event = value;
-    else if (name === 'data') this.#data.push(value);
-    else if (name === 'id') this.#id = value;
-    else if (name === 'retry' && /^\d+$/.test(value)) this.retry = Number(value);
+    const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (name === "event") this.#event = value;
+    else if (name === "data") this.#data.push(value);
+    else if (name === "id") this.#id = value;
+    else if (name === "retry" && /^\d+$/.test(value))
+      this.retry = Number(value);
   }
 }

@@ -16,7 +16,10 @@ export function senderName(notification) {
  */
 export function thread(notification, known) {
   const found = new Map([[notification.id, notification]]);
-  for (let at = notification; at.reply_to !== undefined && !found.has(at.reply_to); ) {
+  for (
+    let at = notification;
+    at.reply_to !== undefined && !found.has(at.reply_to);
+  ) {
     const before = known.get(at.reply_to);
     if (!before) break;
     found.set(before.id, before);

@@ -30,7 +30,7 @@ export function age(ms) {
  */
 export function absolute(ts, zone) {
   const at = new Date(ts);
-  return Number.isNaN(at.getTime()) ? '' : format(zone).format(at);
+  return Number.isNaN(at.getTime()) ? "" : format(zone).format(at);
 }
 
 /** @type {Map<string|undefined, Intl.DateTimeFormat>} Creating one costs more than a hundred uses. */
@@ -40,9 +40,16 @@ const formats = new Map();
 function format(zone) {
   let made = formats.get(zone);
   if (!made) {
-    made = new Intl.DateTimeFormat('en-GB', {
-      weekday: 'short', day: 'numeric', month: 'short', year: 'numeric',
-      hour: '2-digit', minute: '2-digit', second: '2-digit', timeZoneName: 'short', timeZone: zone,
+    made = new Intl.DateTimeFormat("en-GB", {
+      weekday: "short",
+      day: "numeric",
+      month: "short",
+      year: "numeric",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+      timeZoneName: "short",
+      timeZone: zone,
     });
     formats.set(zone, made);
   }
@@ -57,11 +64,11 @@ function format(zone) {
  * @param {Form} [form] 'age': '4 min', 'ago': '4 min ago', 'left': '4 min left' or 'due'
  * @returns {string}
  */
-export function relative(ts, now, form = 'age') {
+export function relative(ts, now, form = "age") {
   const at = new Date(ts).getTime();
-  if (Number.isNaN(at)) return '';
-  if (form === 'left') return at > now ? `${age(at - now)} left` : 'due';
-  return form === 'ago' ? `${age(now - at)} ago` : age(now - at);
+  if (Number.isNaN(at)) return "";
+  if (form === "left") return at > now ? `${age(at - now)} left` : "due";
+  return form === "ago" ? `${age(now - at)} ago` : age(now - at);
 }
 
 /**
@@ -73,10 +80,10 @@ export function longDuration(ms) {
   const seconds = Math.max(0, Math.round(ms / SECOND));
   if (seconds < 60) return `${seconds} s`;
   const minute = Math.floor(seconds / 60);
-  if (minute < 60) return pair(minute, 'min', seconds % 60, 's');
+  if (minute < 60) return pair(minute, "min", seconds % 60, "s");
   const hour = Math.floor(minute / 60);
-  if (hour < 24) return pair(hour, 'h', minute % 60, 'min');
-  return pair(Math.floor(hour / 24), 'd', hour % 24, 'h');
+  if (hour < 24) return pair(hour, "h", minute % 60, "min");
+  return pair(Math.floor(hour / 24), "d", hour % 24, "h");
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The lanes of the timeline: the phases of each session over time, as coordinates and as sentences. */
 
-import { groupBy } from './group.js';
-import { longDuration } from './time.js';
+import { groupBy } from "./group.js";
+import { longDuration } from "./time.js";
 
 /** @import { Schemas } from './types.js' */
 
@@ -16,16 +16,26 @@ import { longDuration } from './time.js';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 /** The distances between two labels of the axis. */
-const STEPS = [5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, 24 * HOUR];
+const STEPS = [
+  5 * MINUTE,
+  15 * MINUTE,
+  30 * MINUTE,
+  HOUR,
+  2 * HOUR,
+  3 * HOUR,
+  6 * HOUR,
+  12 * HOUR,
+  24 * HOUR,
+];
 
 /** The phases, most urgent first. Where two share a pixel, the first is drawn. */
 export const PHASES = /** @type {const} */ ([
-  { name: 'needs_you', label: 'needs you', waits: true },
-  { name: 'blocked', label: 'blocked', waits: true },
-  { name: 'your_turn', label: 'your turn', waits: true },
-  { name: 'working', label: 'working', waits: false },
-  { name: 'done', label: 'done', waits: false },
-  { name: 'gone', label: 'gone', waits: false },
+  { name: "needs_you", label: "needs you", waits: true },
+  { name: "blocked", label: "blocked", waits: true },
+  { name: "your_turn", label: "your turn", waits: true },
+  { name: "working", label: "working", waits: false },
+  { name: "done", label: "done", waits: false },
+  { name: "gone", label: "gone", waits: false },
 ]);
 
 /** @type {Map<string, number>} */
@@ -48,7 +58,15 @@ function waits(phase) {
  * @returns {Lane}
  */
 export function parseLane({ project, session, name, segments }) {
-  return { project, session, name, segments: segments.map(({ at, phase }) => ({ start: Date.parse(at), phase })) };
+  return {
+    project,
+    session,
+    name,
+    segments: segments.map(({ at, phase }) => ({
+      start: Date.parse(at),
+      phase,
+    })),
+  };
 }
 
 /**
@@ -61,7 +79,10 @@ function cut(segments, { from, to }) {
   const parts = segments.map(({ start, phase }, index) => ({
     phase,
     start: Math.max(from, start),
-    end: Math.min(to, index + 1 < segments.length ? segments[index + 1].start : to),
+    end: Math.min(
+      to,
+      index + 1 < segments.length ? segments[index + 1].start : to,
+    ),
   }));
   return parts.filter(({ start, end }) => end > start);
 }
@@ -74,7 +95,10 @@ function cut(segments, { from, to }) {
  * @returns {number} ms
  */
 export function waitedMs(segments, span) {
-  return cut(segments, span).reduce((sum, { phase, start, end }) => sum + (waits(phase) ? end - start : 0), 0);
+  return cut(segments, span).reduce(
+    (sum, { phase, start, end }) => sum + (waits(phase) ? end - start : 0),
+    0,
+  );
 }
 
 /**
@@ -101,7 +125,8 @@ export function laneBars(segments, span, width) {
   for (let x = 0, from = 0; x < width; x += 1) {
     if (ranks[x + 1] === ranks[x]) continue;
     const phase = PHASES[ranks[x]];
-    if (phase && phase.name !== 'gone') bars.push({ phase: phase.name, x: from, width: x + 1 - from });
+    if (phase && phase.name !== "gone")
+      bars.push({ phase: phase.name, x: from, width: x + 1 - from });
     from = x + 1;
   }
   return bars;
@@ -109,7 +134,14 @@ export function laneBars(segments, span, width) {
 
 /** The height of a lane, and of the bar of each phase. Waiting is a block, work a band, and rest a line. */
 export const LANE_HEIGHT = 14;
-const BAR_HEIGHT = { needs_you: 14, blocked: 14, your_turn: 14, working: 6, done: 2, gone: 0 };
+const BAR_HEIGHT = {
+  needs_you: 14,
+  blocked: 14,
+  your_turn: 14,
+  working: 6,
+  done: 2,
+  gone: 0,
+};
 
 /**
  * The bars of each phase as the data of an SVG path.
@@ -123,7 +155,7 @@ export function lanePaths(bars) {
   for (const { phase, x, width } of bars) {
     const height = BAR_HEIGHT[phase];
     const path = `M${x} ${(LANE_HEIGHT - height) / 2}h${width}v${height}h${-width}z`;
-    paths.set(phase, (paths.get(phase) ?? '') + path);
+    paths.set(phase, (paths.get(phase) ?? "") + path);
   }
   return paths;
 }
@@ -137,9 +169,16 @@ export function lanePaths(bars) {
 export function describeLane(segments, span) {
   /** @type {Map<string, number>} */
   const sums = new Map();
-  for (const { phase, start, end } of cut(segments, span)) sums.set(phase, (sums.get(phase) ?? 0) + end - start);
-  const parts = PHASES.filter(({ name }) => name !== 'gone' && sums.has(name));
-  return parts.map(({ name, label }) => `${label} ${roundDuration(sums.get(name) ?? 0)}`).join(', ') || 'no data';
+  for (const { phase, start, end } of cut(segments, span))
+    sums.set(phase, (sums.get(phase) ?? 0) + end - start);
+  const parts = PHASES.filter(({ name }) => name !== "gone" && sums.has(name));
+  return (
+    parts
+      .map(
+        ({ name, label }) => `${label} ${roundDuration(sums.get(name) ?? 0)}`,
+      )
+      .join(", ") || "no data"
+  );
 }
 
 /**
@@ -158,8 +197,13 @@ export function roundDuration(ms) {
  * @param {Span} today
  */
 export function waitedToday(lanes, today) {
-  const sum = lanes.reduce((all, { segments }) => all + waitedMs(segments, today), 0);
-  return sum < 1000 ? 'No agent waited for you today.' : `Agents waited ${roundDuration(sum)} for you today.`;
+  const sum = lanes.reduce(
+    (all, { segments }) => all + waitedMs(segments, today),
+    0,
+  );
+  return sum < 1000
+    ? "No agent waited for you today."
+    : `Agents waited ${roundDuration(sum)} for you today.`;
 }
 
 /**
@@ -179,11 +223,17 @@ export function midnight(now) {
  * @returns {number[]} ms
  */
 export function axisTimes({ from, to }, most) {
-  const step = STEPS.find((one) => (to - from) / one <= most) ?? STEPS[STEPS.length - 1];
+  const step =
+    STEPS.find((one) => (to - from) / one <= most) ?? STEPS[STEPS.length - 1];
   const start = midnight(from);
   /** @type {number[]} */
   const times = [];
-  for (let at = start + Math.ceil((from - start) / step) * step; at < to; at += step) times.push(at);
+  for (
+    let at = start + Math.ceil((from - start) / step) * step;
+    at < to;
+    at += step
+  )
+    times.push(at);
   return times;
 }
 
@@ -194,7 +244,12 @@ export function axisTimes({ from, to }, most) {
  * @returns {Map<string, Lane[]>}
  */
 export function lanesByProject(lanes) {
-  const order = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
-  const sorted = [...lanes].sort((a, b) => order.compare(a.project, b.project) || order.compare(a.name, b.name) || order.compare(a.session, b.session));
+  const order = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+  const sorted = [...lanes].sort(
+    (a, b) =>
+      order.compare(a.project, b.project) ||
+      order.compare(a.name, b.name) ||
+      order.compare(a.session, b.session),
+  );
   return groupBy(sorted, ({ project }) => project);
 }

@@ -10,7 +10,7 @@
  * @param {unknown} value
  */
 export function valueText(value) {
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
 /**
@@ -32,7 +32,8 @@ export function splitHidden(text) {
   const found = [];
   let end = 0;
   for (const match of text.matchAll(HIDDEN)) {
-    if (match.index > end) found.push({ text: text.slice(end, match.index), hidden: false });
+    if (match.index > end)
+      found.push({ text: text.slice(end, match.index), hidden: false });
     found.push({ text: codePoint(match[0]), hidden: true });
     end = match.index + match[0].length;
   }
@@ -54,5 +55,5 @@ export function showDirection(text) {
 
 /** @param {string} char */
 function codePoint(char) {
-  return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
+  return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }

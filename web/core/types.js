@@ -28,7 +28,18 @@
  */
 
 /** @type {Kind[]} */
-export const KINDS = ['question', 'approval', 'error', 'waiting', 'testing', 'complete', 'message', 'answer', 'progress', 'ended'];
+export const KINDS = [
+  "question",
+  "approval",
+  "error",
+  "waiting",
+  "testing",
+  "complete",
+  "message",
+  "answer",
+  "progress",
+  "ended",
+];
 
 /** @type {Priority[]} */
-export const PRIORITIES = ['urgent', 'high', 'normal', 'low'];
+export const PRIORITIES = ["urgent", "high", "normal", "low"];

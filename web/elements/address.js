@@ -1,6 +1,6 @@
 /** The page's address: its view, the selected need, the open pane and the feed's filter. Elements read it, and are notified when one of them changes it. */
 
-import { viewOf } from '../core/view.js';
+import { viewOf } from "../core/view.js";
 
 /** @import { View } from '../core/view.js' */
 
@@ -10,12 +10,12 @@ import { viewOf } from '../core/view.js';
  * @param {URLSearchParams} search
  * @param {'push'|'replace'} [how] replace: without a step in the browser's history
  */
-export function setAddress(search, how = 'push') {
+export function setAddress(search, how = "push") {
   const query = search.toString();
   const url = location.pathname + (query && `?${query}`);
-  if (how === 'push') history.pushState(null, '', url);
-  else history.replaceState(null, '', url);
-  dispatchEvent(new Event('address'));
+  if (how === "push") history.pushState(null, "", url);
+  else history.replaceState(null, "", url);
+  dispatchEvent(new Event("address"));
 }
 
 /**
@@ -25,8 +25,8 @@ export function setAddress(search, how = 'push') {
  * @param {AbortSignal} signal
  */
 export function onAddress(read, signal) {
-  addEventListener('popstate', read, { signal });
-  addEventListener('address', read, { signal });
+  addEventListener("popstate", read, { signal });
+  addEventListener("address", read, { signal });
 }
 
 /** The view that the address names. */
@@ -36,7 +36,7 @@ export function openView() {
 
 /** The address of a view alone. @param {View} view */
 export function addressOf(view) {
-  return new URLSearchParams(view === 'queue' ? {} : { view });
+  return new URLSearchParams(view === "queue" ? {} : { view });
 }
 
 /** The address of a need on the stage; without one, of the queue's list. @param {string} [key] */
@@ -46,7 +46,9 @@ export function withNeed(key) {
 
 /** The key of the need that the address names. */
 export function openNeed() {
-  return openView() === 'queue' ? new URLSearchParams(location.search).get('need') ?? '' : '';
+  return openView() === "queue"
+    ? (new URLSearchParams(location.search).get("need") ?? "")
+    : "";
 }
 
 /**
@@ -56,9 +58,9 @@ export function openNeed() {
  */
 export function withPane({ id, agent }) {
   const search = new URLSearchParams(location.search);
-  for (const name of ['id', 'agent', 'need']) search.delete(name);
-  if (id) search.set('id', String(id));
-  else if (agent) search.set('agent', agent);
+  for (const name of ["id", "agent", "need"]) search.delete(name);
+  if (id) search.set("id", String(id));
+  else if (agent) search.set("agent", agent);
   return search;
 }
 
@@ -66,5 +68,8 @@ export function withPane({ id, agent }) {
 export function openPlace() {
   const search = new URLSearchParams(location.search);
   const view = viewOf(search);
-  return { id: (view === 'feed' && Number(search.get('id'))) || 0, agent: (view === 'agents' && search.get('agent')) || '' };
+  return {
+    id: (view === "feed" && Number(search.get("id"))) || 0,
+    agent: (view === "agents" && search.get("agent")) || "",
+  };
 }

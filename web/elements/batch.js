@@ -40,18 +40,20 @@ export class Batch {
    */
   toggle() {
     const { card, isRead } = this.#stage;
-    const key = card?.dataset.key ?? '';
-    if (this.#keys.delete(key)) return 'unmarked';
-    if (!card || !('canApprove' in card) || !card.canApprove) return 'none';
-    if (!isRead) return 'unread';
+    const key = card?.dataset.key ?? "";
+    if (this.#keys.delete(key)) return "unmarked";
+    if (!card || !("canApprove" in card) || !card.canApprove) return "none";
+    if (!isRead) return "unread";
     this.#keys.add(key);
-    return 'marked';
+    return "marked";
   }
 
   /** Approves what is marked. */
   approve() {
-    const cards = [...this.#keys].map((key) => /** @type {HubQuestion|undefined} */ (this.#stage.cardOf(key)));
+    const cards = [...this.#keys].map(
+      (key) => /** @type {HubQuestion|undefined} */ (this.#stage.cardOf(key)),
+    );
     this.clear();
-    for (const card of cards) card?.act('approve', 'a');
+    for (const card of cards) card?.act("approve", "a");
   }
 }

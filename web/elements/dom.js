@@ -3,7 +3,7 @@
  * instead of taking effect.
  */
 
-import { showDirection } from '../core/tool.js';
+import { showDirection } from "../core/tool.js";
 
 /** @typedef {Node|string|number|null|undefined|false} Child */
 
@@ -33,7 +33,7 @@ export function h(tag, props = {}, ...children) {
  * @returns {SVGElement}
  */
 export function svg(tag, props = {}, ...children) {
-  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
   set(element, props);
   element.append(...nodes(children));
   return element;
@@ -48,11 +48,15 @@ export function svg(tag, props = {}, ...children) {
 export function set(element, props) {
   for (const [name, value] of Object.entries(props)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith('on') && typeof value === 'function') {
+    if (name.startsWith("on") && typeof value === "function") {
       element.addEventListener(name.slice(2), value);
     } else if (value === true) {
-      element.setAttribute(name, '');
-    } else if (['value', 'checked', 'store', 'session', 'question', 'item'].includes(name)) {
+      element.setAttribute(name, "");
+    } else if (
+      ["value", "checked", "store", "session", "question", "item"].includes(
+        name,
+      )
+    ) {
       Object.assign(element, { [name]: value });
     } else {
       element.setAttribute(name, showDirection(String(value)));
@@ -73,10 +77,16 @@ export function set(element, props) {
  * @param {(element: E, item: T) => void} update
  */
 export function updateList(parent, items, key, create, update) {
-  const old = new Map([...parent.children].map((child) => [/** @type {HTMLElement} */ (child).dataset.key, /** @type {E} */ (child)]));
+  const old = new Map(
+    [...parent.children].map((child) => [
+      /** @type {HTMLElement} */ (child).dataset.key,
+      /** @type {E} */ (child),
+    ]),
+  );
   const names = new Set(items.map(key));
   // Removal comes first, because an element that is moved to another's place loses the focus.
-  for (const [name, element] of old) if (!names.has(name ?? '')) element.remove();
+  for (const [name, element] of old)
+    if (!names.has(name ?? "")) element.remove();
   /** @type {Element|null} */
   let next = parent.firstElementChild;
   for (const item of items) {
@@ -105,7 +115,10 @@ const DURATION = 10_000;
  * @param {() => void} close
  */
 export function closeLater(line, close) {
-  const late = () => (line.matches(':hover, :focus-within') ? setTimeout(late, DURATION) : close());
+  const late = () =>
+    line.matches(":hover, :focus-within")
+      ? setTimeout(late, DURATION)
+      : close();
   setTimeout(late, DURATION);
 }
 
@@ -117,5 +130,7 @@ function nodes(children) {
   return children
     .flat()
     .filter((child) => child !== null && child !== undefined && child !== false)
-    .map((child) => (child instanceof Node ? child : showDirection(String(child))));
+    .map((child) =>
+      child instanceof Node ? child : showDirection(String(child)),
+    );
 }

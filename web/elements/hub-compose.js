@@ -1,23 +1,29 @@
 /** The form for a message to a session's inbox. */
 
-import { h } from './dom.js';
-import { errorLine, onCtrlEnter, runOnce, setText, showError } from './parts.js';
-import { StoreElement } from './store-element.js';
-import { sentText } from '../core/delivery.js';
-import { Problem } from '../hub/problem.js';
+import { h } from "./dom.js";
+import {
+  errorLine,
+  onCtrlEnter,
+  runOnce,
+  setText,
+  showError,
+} from "./parts.js";
+import { StoreElement } from "./store-element.js";
+import { sentText } from "../core/delivery.js";
+import { Problem } from "../hub/problem.js";
 
 /** @import { Session } from '../core/types.js' */
 
 export class HubCompose extends StoreElement {
   /** @type {Session|null} */
   session = null;
-  #field = h('textarea', { rows: 2, 'aria-keyshortcuts': 'r Control+Enter' });
-  #status = h('p', { class: 'status', role: 'status' });
+  #field = h("textarea", { rows: 2, "aria-keyshortcuts": "r Control+Enter" });
+  #status = h("p", { class: "status", role: "status" });
   #error = errorLine();
 
   /** The text that the person has typed and not sent. */
   get draft() {
-    return this.ariaBusy === 'true' ? '' : this.#field.value;
+    return this.ariaBusy === "true" ? "" : this.#field.value;
   }
 
   focusField() {
@@ -30,10 +36,19 @@ export class HubCompose extends StoreElement {
     this.#field.ariaLabel = `Message to ${this.session.name}`;
     this.#field.placeholder = `${this.#field.ariaLabel} …`;
     onCtrlEnter(this.#field, send);
-    this.#field.addEventListener('input', () => setText(this.#status, ''));
+    this.#field.addEventListener("input", () => setText(this.#status, ""));
     this.replaceChildren(
       this.#field,
-      h('div', { class: 'row' }, this.#status, h('button', { class: 'primary', title: 'Send (Ctrl+Enter)', onclick: send }, 'Send')),
+      h(
+        "div",
+        { class: "row" },
+        this.#status,
+        h(
+          "button",
+          { class: "primary", title: "Send (Ctrl+Enter)", onclick: send },
+          "Send",
+        ),
+      ),
       this.#error,
     );
   }
@@ -44,16 +59,22 @@ export class HubCompose extends StoreElement {
     if (!session) return;
     if (!msg.trim()) return this.#field.focus();
     try {
-      const sent = await store.api.post('/notify', { to: session.id, msg, from: 'person', type: 'message', project: session.project });
-      this.#field.value = '';
+      const sent = await store.api.post("/notify", {
+        to: session.id,
+        msg,
+        from: "person",
+        type: "message",
+        project: session.project,
+      });
+      this.#field.value = "";
       showError(this.#error, null);
       setText(this.#status, sentText(sent, session.wake));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      setText(this.#status, '');
+      setText(this.#status, "");
       showError(this.#error, error);
     }
   }
 }
 
-customElements.define('hub-compose', HubCompose);
+customElements.define("hub-compose", HubCompose);

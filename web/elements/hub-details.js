@@ -1,22 +1,37 @@
 /** One notification in full: its text, data, thread, delivery and actions. */
 
-import './hub-question.js';
-import './hub-need.js';
-import { copy } from './copyable.js';
-import { commands, data, facts, options, relatedList, timeline } from './details-parts.js';
-import { h } from './dom.js';
-import { closeButton, onCtrlEnter, revealHidden, runOnce, setState, setText, stateBadge } from './parts.js';
-import { contextOf } from './hub-question.js';
-import { showMarkdown } from './rich-text.js';
-import { StoreElement } from './store-element.js';
-import { timeElement } from './time.js';
-import { Problem } from '../hub/problem.js';
-import { setMarks } from '../hub/marks.js';
-import { asks, isOpen, itemOf } from '../core/attention.js';
-import { sentText } from '../core/delivery.js';
-import { rowTitle } from '../core/rows.js';
-import { senderName, thread } from '../core/thread.js';
-import { projectName, sessionFinder } from '../core/sessions.js';
+import "./hub-question.js";
+import "./hub-need.js";
+import { copy } from "./copyable.js";
+import {
+  commands,
+  data,
+  facts,
+  options,
+  relatedList,
+  timeline,
+} from "./details-parts.js";
+import { h } from "./dom.js";
+import {
+  closeButton,
+  onCtrlEnter,
+  revealHidden,
+  runOnce,
+  setState,
+  setText,
+  stateBadge,
+} from "./parts.js";
+import { contextOf } from "./hub-question.js";
+import { showMarkdown } from "./rich-text.js";
+import { StoreElement } from "./store-element.js";
+import { timeElement } from "./time.js";
+import { Problem } from "../hub/problem.js";
+import { setMarks } from "../hub/marks.js";
+import { asks, isOpen, itemOf } from "../core/attention.js";
+import { sentText } from "../core/delivery.js";
+import { rowTitle } from "../core/rows.js";
+import { senderName, thread } from "../core/thread.js";
+import { projectName, sessionFinder } from "../core/sessions.js";
 
 /** @import { Notification, Step } from '../core/types.js' */
 /** @import { HubQuestion } from './hub-question.js' */
@@ -30,45 +45,63 @@ export class HubDetails extends StoreElement {
   /** The notifications of its row, newest first. @type {Notification[]} */
   #items = [];
   #tracedChanges = -1;
-  #drawnState = '';
+  #drawnState = "";
   /** The id of the notification whose thread was requested. */
   #threadOf = 0;
-  #badge = stateBadge({ state: '', text: '' });
-  #heading = h('h3', { tabindex: '-1' });
-  #number = h('span', { class: 'number muted' });
-  #time = h('span', {});
-  #text = h('div', { class: 'text' });
+  #badge = stateBadge({ state: "", text: "" });
+  #heading = h("h3", { tabindex: "-1" });
+  #number = h("span", { class: "number muted" });
+  #time = h("span", {});
+  #text = h("div", { class: "text" });
   /** The same card as on the stage, with the same controls. */
-  #need = h('div', { class: 'need' });
-  #options = h('div', {});
-  #actions = h('div', { class: 'actions' });
-  #reply = h('form', { class: 'reply', hidden: true });
-  #facts = h('div', {});
-  #related = h('div', { class: 'related-lists' });
-  #data = h('div', {});
-  #trace = h('section', {});
-  #parts = [this.#options, this.#actions, this.#facts, this.#related, this.#data];
-  #body = h('div', { class: 'body' }, this.#text, this.#need, this.#options, this.#actions, this.#reply, this.#facts, this.#related, this.#data, this.#trace);
+  #need = h("div", { class: "need" });
+  #options = h("div", {});
+  #actions = h("div", { class: "actions" });
+  #reply = h("form", { class: "reply", hidden: true });
+  #facts = h("div", {});
+  #related = h("div", { class: "related-lists" });
+  #data = h("div", {});
+  #trace = h("section", {});
+  #parts = [
+    this.#options,
+    this.#actions,
+    this.#facts,
+    this.#related,
+    this.#data,
+  ];
+  #body = h(
+    "div",
+    { class: "body" },
+    this.#text,
+    this.#need,
+    this.#options,
+    this.#actions,
+    this.#reply,
+    this.#facts,
+    this.#related,
+    this.#data,
+    this.#trace,
+  );
 
   connectedCallback() {
-    this.watch(['needs', 'sessions', 'info'], () => this.#refresh());
+    this.watch(["needs", "sessions", "info"], () => this.#refresh());
     if (this.firstChild) return;
-    this.setAttribute('role', 'region');
-    this.setAttribute('aria-label', 'Details');
-    const close = () => this.dispatchEvent(new CustomEvent('close'));
+    this.setAttribute("role", "region");
+    this.setAttribute("aria-label", "Details");
+    const close = () => this.dispatchEvent(new CustomEvent("close"));
     this.append(
       h(
-        'header',
+        "header",
         {},
-        h('button', { class: 'ghost back', onclick: close }, '‹ Feed'),
+        h("button", { class: "ghost back", onclick: close }, "‹ Feed"),
         this.#badge,
         this.#number,
         this.#time,
         closeButton(close),
       ),
-      h('div', { class: 'scroll' }, this.#heading, this.#body),
+      h("div", { class: "scroll" }, this.#heading, this.#body),
     );
-    this.#related.addEventListener('click', (event) => this.#follow(event));
+    this.#related.addEventListener("click", (event) => this.#follow(event));
   }
 
   /**
@@ -87,13 +120,21 @@ export class HubDetails extends StoreElement {
   }
 
   #clear() {
-    this.#drawnState = '';
+    this.#drawnState = "";
     this.#tracedChanges = -1;
     this.#reply.hidden = true;
     this.#heading.parentElement?.scrollTo(0, 0);
-    for (const part of [this.#heading, this.#time, this.#text, this.#need, ...this.#parts, this.#trace]) part.replaceChildren();
-    setText(this.#number, this.#id ? `#${this.#id}` : '');
-    setState(this.#badge, { state: '', text: '' });
+    for (const part of [
+      this.#heading,
+      this.#time,
+      this.#text,
+      this.#need,
+      ...this.#parts,
+      this.#trace,
+    ])
+      part.replaceChildren();
+    setText(this.#number, this.#id ? `#${this.#id}` : "");
+    setState(this.#badge, { state: "", text: "" });
   }
 
   /** Scrolls to the beginning of the details. */
@@ -108,7 +149,14 @@ export class HubDetails extends StoreElement {
     const { id, seen, status } = notification;
     const question = this.#asksNow(id);
     this.#showNeed(notification);
-    const drawn = JSON.stringify([id, seen, status, question, this.#items.length, this.store.feed.repliesVersion]);
+    const drawn = JSON.stringify([
+      id,
+      seen,
+      status,
+      question,
+      this.#items.length,
+      this.store.feed.repliesVersion,
+    ]);
     if (drawn !== this.#drawnState) {
       this.#drawnState = drawn;
       this.#draw(notification);
@@ -128,8 +176,10 @@ export class HubDetails extends StoreElement {
   #showNeed(notification) {
     const need = this.#needOf(notification);
     const item = need ? itemOf(need, this.store) : null;
-    const tag = need && asks(need) ? 'hub-question' : 'hub-need';
-    let card = /** @type {HubQuestion|HubNeed|null} */ (this.#need.firstElementChild);
+    const tag = need && asks(need) ? "hub-question" : "hub-need";
+    let card = /** @type {HubQuestion|HubNeed|null} */ (
+      this.#need.firstElementChild
+    );
     if (!item || card?.localName !== tag) card?.remove();
     this.#text.hidden = item !== null;
     this.#options.hidden = item !== null;
@@ -137,7 +187,7 @@ export class HubDetails extends StoreElement {
     if (!card?.isConnected) {
       card = /** @type {HubQuestion|HubNeed} */ (document.createElement(tag));
       card.store = this.store;
-      card.role = 'group';
+      card.role = "group";
       card.tabIndex = -1;
       this.#need.append(card);
     }
@@ -146,14 +196,18 @@ export class HubDetails extends StoreElement {
 
   /** The need that a notification is about: a question in any state, or an open need. @param {Notification} notification */
   #needOf({ id, type }) {
-    const listed = this.store.needs.find(({ notification }) => notification === id);
-    const isQuestion = type === 'question' || type === 'approval';
+    const listed = this.store.needs.find(
+      ({ notification }) => notification === id,
+    );
+    const isQuestion = type === "question" || type === "approval";
     return listed ?? (isQuestion ? this.store.whole(String(id)) : undefined);
   }
 
   /** Whether a notification is a question that is still open. @param {number} id */
   #asksNow(id) {
-    return this.store.needs.some((need) => need.notification === id && asks(need) && isOpen(need));
+    return this.store.needs.some(
+      (need) => need.notification === id && asks(need) && isOpen(need),
+    );
   }
 
   /**
@@ -165,8 +219,11 @@ export class HubDetails extends StoreElement {
    * @returns {boolean} whether there was something to do
    */
   act(target, action, key) {
-    const card = /** @type {HubQuestion|HubNeed|null} */ (target.closest('hub-question, hub-need'));
-    const isPressed = action === 'enter' && target.matches('button, a, summary');
+    const card = /** @type {HubQuestion|HubNeed|null} */ (
+      target.closest("hub-question, hub-need")
+    );
+    const isPressed =
+      action === "enter" && target.matches("button, a, summary");
     return card !== null && !isPressed && card.act(action, key);
   }
 
@@ -176,7 +233,7 @@ export class HubDetails extends StoreElement {
     if (!notification || !this.#canReply(notification)) return;
     if (this.#reply.hidden) this.#buildReply(notification);
     this.#reply.hidden = false;
-    this.#reply.querySelector('textarea')?.focus();
+    this.#reply.querySelector("textarea")?.focus();
   }
 
   get #notification() {
@@ -187,37 +244,90 @@ export class HubDetails extends StoreElement {
   #draw(notification) {
     const { store } = this;
     const now = () => store.now();
-    setState(this.#badge, { state: notification.type, text: notification.type });
-    setText(this.#number, `#${notification.id}${notification.status ? ` · ${notification.status}` : ''}`);
-    this.#time.replaceChildren(timeElement(notification.ts, now, 'ago'));
-    this.#heading.replaceChildren(...revealHidden(notification.title ?? `From ${senderName(notification)}`));
+    setState(this.#badge, {
+      state: notification.type,
+      text: notification.type,
+    });
+    setText(
+      this.#number,
+      `#${notification.id}${notification.status ? ` · ${notification.status}` : ""}`,
+    );
+    this.#time.replaceChildren(timeElement(notification.ts, now, "ago"));
+    this.#heading.replaceChildren(
+      ...revealHidden(notification.title ?? `From ${senderName(notification)}`),
+    );
     this.#options.replaceChildren(...present(options(notification)));
     this.#actions.replaceChildren(...this.#buttons(notification));
-    this.#facts.replaceChildren(facts(notification, (part) => this.dispatchEvent(new CustomEvent('restrict', { detail: part }))));
+    this.#facts.replaceChildren(
+      facts(notification, (part) =>
+        this.dispatchEvent(new CustomEvent("restrict", { detail: part })),
+      ),
+    );
     const all = thread(notification, store.feed);
     const title = rowTitle(this.#items);
     this.#related.replaceChildren(
-      ...present(relatedList('Thread', all, notification.id, now), relatedList(title, this.#items.slice(0, 100), notification.id, now)),
+      ...present(
+        relatedList("Thread", all, notification.id, now),
+        relatedList(title, this.#items.slice(0, 100), notification.id, now),
+      ),
     );
-    this.#data.replaceChildren(...present(data(notification), commands(notification, store.info?.state_dir ?? null)));
+    this.#data.replaceChildren(
+      ...present(
+        data(notification),
+        commands(notification, store.info?.state_dir ?? null),
+      ),
+    );
   }
 
   /** @param {Notification} notification */
   #showText({ msg, project, session, from }) {
     const { store } = this;
-    const asker = sessionFinder(store.sessions.values())(project, session ?? from);
-    showMarkdown(this.#text, msg, { store, context: asker && contextOf(store, asker) });
+    const asker = sessionFinder(store.sessions.values())(
+      project,
+      session ?? from,
+    );
+    showMarkdown(this.#text, msg, {
+      store,
+      context: asker && contextOf(store, asker),
+    });
   }
 
   /** @param {Notification} notification */
   #buttons(notification) {
     const { store } = this;
-    const pending = notification.status === 'pending' || notification.status === undefined;
-    const withdraw = h('button', { class: 'ghost', onclick: () => this.#withdraw(withdraw, notification) }, 'Withdraw');
-    const link = h('button', { class: 'ghost', onclick: () => this.#copyLink(link, notification) }, 'Copy link');
+    const pending =
+      notification.status === "pending" || notification.status === undefined;
+    const withdraw = h(
+      "button",
+      { class: "ghost", onclick: () => this.#withdraw(withdraw, notification) },
+      "Withdraw",
+    );
+    const link = h(
+      "button",
+      { class: "ghost", onclick: () => this.#copyLink(link, notification) },
+      "Copy link",
+    );
     return present(
-      this.#canReply(notification) && h('button', { 'aria-keyshortcuts': 'r', title: 'Reply (r)', onclick: () => this.openReply() }, 'Reply'),
-      h('button', { class: 'ghost', 'aria-keyshortcuts': 's', title: 's', onclick: () => setMarks(store, [notification.id], !notification.seen) }, notification.seen ? 'Mark unread' : 'Mark read'),
+      this.#canReply(notification) &&
+        h(
+          "button",
+          {
+            "aria-keyshortcuts": "r",
+            title: "Reply (r)",
+            onclick: () => this.openReply(),
+          },
+          "Reply",
+        ),
+      h(
+        "button",
+        {
+          class: "ghost",
+          "aria-keyshortcuts": "s",
+          title: "s",
+          onclick: () => setMarks(store, [notification.id], !notification.seen),
+        },
+        notification.seen ? "Mark unread" : "Mark read",
+      ),
       pending && !this.#asksNow(notification.id) && withdraw,
       link,
     );
@@ -230,34 +340,63 @@ export class HubDetails extends StoreElement {
 
   /** @param {Notification} notification */
   #buildReply(notification) {
-    const to = notification.from === 'person' ? (notification.to ?? 'primary') : notification.from;
+    const to =
+      notification.from === "person"
+        ? (notification.to ?? "primary")
+        : notification.from;
     const label = `Reply to ${to}`;
-    const field = h('textarea', { rows: 3, 'aria-label': label, placeholder: `${label} …`, 'aria-keyshortcuts': 'Control+Enter' });
+    const field = h("textarea", {
+      rows: 3,
+      "aria-label": label,
+      placeholder: `${label} …`,
+      "aria-keyshortcuts": "Control+Enter",
+    });
     const cancel = () => {
       this.#reply.hidden = true;
       this.focusHeading();
     };
-    const send = () => runOnce(this.#reply, async () => {
-      if (!field.value.trim()) return field.focus();
-      const post = { msg: field.value, from: 'person', to, project: notification.project, reply_to: notification.id, type: 'message' };
-      if (await this.store.attempt(() => this.#send(post))) cancel();
-    });
+    const send = () =>
+      runOnce(this.#reply, async () => {
+        if (!field.value.trim()) return field.focus();
+        const post = {
+          msg: field.value,
+          from: "person",
+          to,
+          project: notification.project,
+          reply_to: notification.id,
+          type: "message",
+        };
+        if (await this.store.attempt(() => this.#send(post))) cancel();
+      });
     onCtrlEnter(field, send);
-    field.addEventListener('keydown', (event) => {
-      if (event.key !== 'Escape') return;
+    field.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
       event.stopPropagation();
       cancel();
     });
     this.#reply.replaceChildren(
       field,
-      h('button', { class: 'primary', type: 'button', title: 'Send (Ctrl+Enter)', onclick: send }, 'Send'),
-      h('button', { class: 'ghost', type: 'button', onclick: cancel }, 'Cancel'),
+      h(
+        "button",
+        {
+          class: "primary",
+          type: "button",
+          title: "Send (Ctrl+Enter)",
+          onclick: send,
+        },
+        "Send",
+      ),
+      h(
+        "button",
+        { class: "ghost", type: "button", onclick: cancel },
+        "Cancel",
+      ),
     );
   }
 
   /** @param {object} post */
   async #send(post) {
-    this.store.toast(sentText(await this.store.api.post('/notify', post)));
+    this.store.toast(sentText(await this.store.api.post("/notify", post)));
   }
 
   /**
@@ -266,17 +405,23 @@ export class HubDetails extends StoreElement {
    */
   async #withdraw(button, notification) {
     if (!button.dataset.sure) {
-      button.dataset.sure = 'asked';
-      button.textContent = 'Really withdraw';
+      button.dataset.sure = "asked";
+      button.textContent = "Really withdraw";
       setTimeout(() => {
         delete button.dataset.sure;
-        button.textContent = 'Withdraw';
+        button.textContent = "Withdraw";
       }, CONFIRM_TIMEOUT);
       return;
     }
     await this.store.attempt(async () => {
-      const { withdrawn } = await this.store.api.delete(`/notifications/${notification.id}`);
-      this.store.toast(withdrawn.length > 0 ? `Withdrawn #${notification.id}.` : 'It was no longer pending.');
+      const { withdrawn } = await this.store.api.delete(
+        `/notifications/${notification.id}`,
+      );
+      this.store.toast(
+        withdrawn.length > 0
+          ? `Withdrawn #${notification.id}.`
+          : "It was no longer pending.",
+      );
       this.#loadTrace(notification.id);
     });
   }
@@ -287,17 +432,19 @@ export class HubDetails extends StoreElement {
    */
   async #copyLink(button, notification) {
     const done = await copy(`${location.origin}/?id=${notification.id}`);
-    button.textContent = done ? 'Copied' : 'Copy it from the address bar';
-    setTimeout(() => (button.textContent = 'Copy link'), 2000);
+    button.textContent = done ? "Copied" : "Copy it from the address bar";
+    setTimeout(() => (button.textContent = "Copy link"), 2000);
   }
 
   /** @param {Event} event */
   #follow(event) {
     const mouse = /** @type {MouseEvent} */ (event);
-    const link = /** @type {HTMLElement} */ (event.target).closest('a');
+    const link = /** @type {HTMLElement} */ (event.target).closest("a");
     if (!link || mouse.ctrlKey || mouse.metaKey || mouse.shiftKey) return;
     event.preventDefault();
-    this.dispatchEvent(new CustomEvent('follow', { detail: Number(link.dataset.id) }));
+    this.dispatchEvent(
+      new CustomEvent("follow", { detail: Number(link.dataset.id) }),
+    );
   }
 
   /**
@@ -309,10 +456,10 @@ export class HubDetails extends StoreElement {
     const { store } = this;
     this.#threadOf = id;
     try {
-      for (let after = ''; ; ) {
+      for (let after = ""; ;) {
         const page = await store.api.get(`/notifications?thread=${id}${after}`);
         store.feed.add(page.notifications);
-        store.changed('feed');
+        store.changed("feed");
         if (!page.partial || id !== this.#id) break;
         after = `&after=${page.next}`;
       }
@@ -322,7 +469,7 @@ export class HubDetails extends StoreElement {
       this.#heading.textContent = `#${id}: ${error.message}`;
       this.#text.textContent = error.hint;
       for (const part of this.#parts) part.replaceChildren();
-      setState(this.#badge, { state: 'ended', text: 'gone' });
+      setState(this.#badge, { state: "ended", text: "gone" });
     }
   }
 
@@ -331,9 +478,11 @@ export class HubDetails extends StoreElement {
     /** @type {Step[]} */
     const steps = [];
     try {
-      for (let after = ''; ; ) {
+      for (let after = ""; ;) {
         /** @type {import('../core/types.js').Schemas['Trace']} */
-        const trace = await this.store.api.get(`/notifications/${id}/trace${after}`);
+        const trace = await this.store.api.get(
+          `/notifications/${id}/trace${after}`,
+        );
         steps.push(...trace.steps);
         if (!trace.next || id !== this.#id) break;
         after = `?after=${trace.next}`;
@@ -343,8 +492,14 @@ export class HubDetails extends StoreElement {
       return;
     }
     const find = sessionFinder(this.store.sessions.values() ?? []);
-    const named = steps.map((step) => ({ ...step, inbox: (step.inbox && step.project && find(step.project, step.inbox)?.name) || step.inbox }));
-    if (id === this.#id) this.#trace.replaceChildren(h('h3', {}, 'Delivery'), timeline(named));
+    const named = steps.map((step) => ({
+      ...step,
+      inbox:
+        (step.inbox && step.project && find(step.project, step.inbox)?.name) ||
+        step.inbox,
+    }));
+    if (id === this.#id)
+      this.#trace.replaceChildren(h("h3", {}, "Delivery"), timeline(named));
   }
 }
 
@@ -354,7 +509,9 @@ export class HubDetails extends StoreElement {
  * @returns {T[]}
  */
 function present(...list) {
-  return /** @type {T[]} */ (list.filter((one) => one !== null && one !== false && one !== undefined));
+  return /** @type {T[]} */ (
+    list.filter((one) => one !== null && one !== false && one !== undefined)
+  );
 }
 
-customElements.define('hub-details', HubDetails);
+customElements.define("hub-details", HubDetails);

@@ -1,16 +1,16 @@
 /** The feed: the notifications that the filter in the page's address selects, newest first. */
 
-import './hub-filters.js';
-import { onAddress, openPlace, setAddress, withPane } from './address.js';
-import { h } from './dom.js';
-import { setText } from './parts.js';
-import { StoreElement } from './store-element.js';
-import { VirtualList } from './virtual-list.js';
-import { actionOf } from '../core/keys.js';
-import { leadOf } from '../core/rows.js';
-import { isEmpty, isSame, parseFilter, toSearch } from '../core/filter.js';
-import { markAllSeen, setMarks } from '../hub/marks.js';
-import { Problem } from '../hub/problem.js';
+import "./hub-filters.js";
+import { onAddress, openPlace, setAddress, withPane } from "./address.js";
+import { h } from "./dom.js";
+import { setText } from "./parts.js";
+import { StoreElement } from "./store-element.js";
+import { VirtualList } from "./virtual-list.js";
+import { actionOf } from "../core/keys.js";
+import { leadOf } from "../core/rows.js";
+import { isEmpty, isSame, parseFilter, toSearch } from "../core/filter.js";
+import { markAllSeen, setMarks } from "../hub/marks.js";
+import { Problem } from "../hub/problem.js";
 
 /** @import { Filter } from '../core/filter.js' */
 /** @import { Row } from '../core/rows.js' */
@@ -33,39 +33,68 @@ export class HubFeed extends StoreElement {
   #loading = false;
   #emptyPages = 0;
   /** @type {string} */
-  #error = '';
+  #error = "";
   #filterChanged = true;
   #typingTimer = 0;
   #frame = 0;
   #partial = false;
-  #filters = /** @type {HubFilters} */ (h('hub-filters', { onfilter: (/** @type {CustomEvent<Change>} */ event) => this.#changeFilter(event.detail) }));
-  #newRows = h('button', { class: 'new-rows', hidden: true, onclick: () => this.#list.toTop() });
-  #markAllButton = h('button', { class: 'ghost mark-all', 'aria-keyshortcuts': 'Shift+S', onclick: () => this.#markAll() }, 'Mark all read');
-  #host = h('div', { class: 'rows', role: 'feed', 'aria-label': 'Notifications' });
-  #footer = h('p', { class: 'footer', role: 'status' });
-  #scroller = h('div', { class: 'scroller' }, this.#host, this.#footer);
+  #filters = /** @type {HubFilters} */ (
+    h("hub-filters", {
+      onfilter: (/** @type {CustomEvent<Change>} */ event) =>
+        this.#changeFilter(event.detail),
+    })
+  );
+  #newRows = h("button", {
+    class: "new-rows",
+    hidden: true,
+    onclick: () => this.#list.toTop(),
+  });
+  #markAllButton = h(
+    "button",
+    {
+      class: "ghost mark-all",
+      "aria-keyshortcuts": "Shift+S",
+      onclick: () => this.#markAll(),
+    },
+    "Mark all read",
+  );
+  #host = h("div", {
+    class: "rows",
+    role: "feed",
+    "aria-label": "Notifications",
+  });
+  #footer = h("p", { class: "footer", role: "status" });
+  #scroller = h("div", { class: "scroller" }, this.#host, this.#footer);
   #main = h(
-    'div',
-    { class: 'main' },
-    h('div', { class: 'controls' }, this.#filters, this.#markAllButton),
-    h('div', { class: 'list' }, this.#newRows, this.#scroller),
+    "div",
+    { class: "main" },
+    h("div", { class: "controls" }, this.#filters, this.#markAllButton),
+    h("div", { class: "list" }, this.#newRows, this.#scroller),
   );
   #list = new VirtualList(this.#scroller, this.#host, () => this.#afterDraw());
 
   connectedCallback() {
     const { removed: signal } = this;
     this.replaceChildren(this.#main);
-    this.#host.addEventListener('click', (event) => this.#onClick(event), { signal });
+    this.#host.addEventListener("click", (event) => this.#onClick(event), {
+      signal,
+    });
     onAddress(() => this.#readAddress(), signal);
-    document.addEventListener('keydown', (event) => this.#onKey(event), { signal });
+    document.addEventListener("keydown", (event) => this.#onKey(event), {
+      signal,
+    });
     this.#readAddress();
-    this.watch(['feed', 'sessions'], () => this.#render());
+    this.watch(["feed", "sessions"], () => this.#render());
   }
 
   /** The notifications in the row of this one. @param {number} id @returns {Notification[]} */
   itemsOf(id) {
     const notification = this.store.feed.get(id);
-    return (notification && this.#list.at(this.#list.indexOf(notification))?.items) ?? [];
+    return (
+      (notification &&
+        this.#list.at(this.#list.indexOf(notification))?.items) ??
+      []
+    );
   }
 
   /** Moves the focus to the row of a notification. @param {number} id @returns {boolean} whether the feed shows it */
@@ -94,14 +123,17 @@ export class HubFeed extends StoreElement {
     this.#filter = filter;
     this.#filterChanged = true;
     this.#emptyPages = 0;
-    this.#error = '';
+    this.#error = "";
   }
 
   /** @param {Change} change */
   #changeFilter({ filter, typing }) {
     clearTimeout(this.#typingTimer);
     const apply = () => {
-      setAddress(toSearch(filter, new URLSearchParams(location.search)), typing ? 'replace' : 'push');
+      setAddress(
+        toSearch(filter, new URLSearchParams(location.search)),
+        typing ? "replace" : "push",
+      );
     };
     if (typing) this.#typingTimer = setTimeout(apply, TYPING_PAUSE);
     else apply();
@@ -112,11 +144,16 @@ export class HubFeed extends StoreElement {
     cancelAnimationFrame(this.#frame);
     const rows = store.feed.rows(this.#filter, ROWS_PER_FRAME);
     this.#partial = rows.partial;
-    const setSize = !rows.partial && store.feed.nextPage(this.#filter).end ? rows.length : -1;
-    this.#list.show(rows, { now: () => store.now(), setSize, open: this.#open }, this.#filterChanged);
+    const setSize =
+      !rows.partial && store.feed.nextPage(this.#filter).end ? rows.length : -1;
+    this.#list.show(
+      rows,
+      { now: () => store.now(), setSize, open: this.#open },
+      this.#filterChanged,
+    );
     this.#filterChanged = false;
     // The role `feed` requires articles, so an empty list must not have it.
-    this.#host.role = rows.length > 0 ? 'feed' : 'group';
+    this.#host.role = rows.length > 0 ? "feed" : "group";
     this.#markAllButton.disabled = !this.#mayHaveUnread;
     this.#filters.setChoices(...choices(store));
     if (rows.partial) this.#frame = requestAnimationFrame(() => this.#render());
@@ -132,17 +169,29 @@ export class HubFeed extends StoreElement {
 
   #updateFooter() {
     const { store } = this;
-    if (!store.ready) return this.#setFooter('Loading…');
+    if (!store.ready) return this.#setFooter("Loading…");
     const { end } = store.feed.nextPage(this.#filter);
     const none = this.#list.count === 0;
-    if (this.#partial) return this.#setFooter('Searching…');
-    if (this.#error) return this.#setFooter(`Older notifications could not be loaded: ${this.#error}.`, 'Try again');
-    if (end && none && isEmpty(this.#filter)) return this.#setFooter('No notifications yet.');
-    if (end && none) return this.#setFooter('No notifications match.', 'Clear filters');
-    if (end) return this.#setFooter('No older notifications.');
-    if (this.#emptyPages >= MAX_EMPTY_PAGES) return this.#setFooter('No further matches so far.', 'Continue the search');
+    if (this.#partial) return this.#setFooter("Searching…");
+    if (this.#error)
+      return this.#setFooter(
+        `Older notifications could not be loaded: ${this.#error}.`,
+        "Try again",
+      );
+    if (end && none && isEmpty(this.#filter))
+      return this.#setFooter("No notifications yet.");
+    if (end && none)
+      return this.#setFooter("No notifications match.", "Clear filters");
+    if (end) return this.#setFooter("No older notifications.");
+    if (this.#emptyPages >= MAX_EMPTY_PAGES)
+      return this.#setFooter(
+        "No further matches so far.",
+        "Continue the search",
+      );
     if (this.#list.rowsBelow < PREFETCH_ROWS) this.#loadOlder();
-    this.#setFooter(this.#loading || none ? 'Loading older notifications…' : '');
+    this.#setFooter(
+      this.#loading || none ? "Loading older notifications…" : "",
+    );
   }
 
   /**
@@ -153,12 +202,18 @@ export class HubFeed extends StoreElement {
     if (this.#footer.dataset.text === text) return;
     this.#footer.dataset.text = text;
     const accept = () => {
-      this.#error = '';
+      this.#error = "";
       this.#emptyPages = 0;
-      if (offer === 'Clear filters') this.#changeFilter({ filter: {}, typing: false });
+      if (offer === "Clear filters")
+        this.#changeFilter({ filter: {}, typing: false });
       else this.#updateFooter();
     };
-    this.#footer.replaceChildren(text, ...(offer ? [' ', h('button', { class: 'link', onclick: accept }, offer)] : []));
+    this.#footer.replaceChildren(
+      text,
+      ...(offer
+        ? [" ", h("button", { class: "link", onclick: accept }, offer)]
+        : []),
+    );
   }
 
   async #loadOlder() {
@@ -169,7 +224,11 @@ export class HubFeed extends StoreElement {
     this.#loading = true;
     try {
       await store.loadOlder(filter);
-      if (filter === this.#filter) this.#emptyPages = store.feed.rows(filter, ROWS_PER_FRAME).length > before ? 0 : this.#emptyPages + 1;
+      if (filter === this.#filter)
+        this.#emptyPages =
+          store.feed.rows(filter, ROWS_PER_FRAME).length > before
+            ? 0
+            : this.#emptyPages + 1;
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       if (filter === this.#filter) this.#error = error.message;
@@ -183,10 +242,12 @@ export class HubFeed extends StoreElement {
   #onClick(event) {
     const mouse = /** @type {MouseEvent} */ (event);
     const target = /** @type {HTMLElement} */ (event.target);
-    const row = /** @type {import('./hub-row.js').HubRow|null} */ (target.closest('hub-row'))?.row;
+    const row = /** @type {import('./hub-row.js').HubRow|null} */ (
+      target.closest("hub-row")
+    )?.row;
     if (!row || mouse.ctrlKey || mouse.metaKey || mouse.shiftKey) return;
     event.preventDefault();
-    if (target.closest('.mark')) this.#toggleSeen(row.items);
+    if (target.closest(".mark")) this.#toggleSeen(row.items);
     else this.#openRow(row);
   }
 
@@ -198,13 +259,15 @@ export class HubFeed extends StoreElement {
   #openRow(row) {
     this.#list.activate(this.#list.indexOf(row.items[0]), false);
     setAddress(withPane({ id: leadOf(row).id }));
-    this.dispatchEvent(new CustomEvent('opened', { bubbles: true }));
+    this.dispatchEvent(new CustomEvent("opened", { bubbles: true }));
   }
 
   /** @param {Notification[]} items of a row */
   #toggleSeen(items) {
     const unseen = items.filter((item) => !item.seen);
-    const ids = (unseen.length > 0 ? unseen : items.slice(0, 1)).map((item) => item.id);
+    const ids = (unseen.length > 0 ? unseen : items.slice(0, 1)).map(
+      (item) => item.id,
+    );
     setMarks(this.store, ids, unseen.length > 0);
   }
 
@@ -221,12 +284,18 @@ export class HubFeed extends StoreElement {
   /** @param {KeyboardEvent} event */
   #onKey(event) {
     const target = /** @type {HTMLElement} */ (event.target);
-    const reached = this.contains(target) || target === document.body || (this.#open > 0 && target.closest('hub-pane') !== null);
-    if (event.defaultPrevented || !reached || this.offsetParent === null) return;
-    const typing = target.matches('input, textarea, select');
-    if (typing && this.#filters.contains(target) && event.key === 'Escape') return target.blur();
+    const reached =
+      this.contains(target) ||
+      target === document.body ||
+      (this.#open > 0 && target.closest("hub-pane") !== null);
+    if (event.defaultPrevented || !reached || this.offsetParent === null)
+      return;
+    const typing = target.matches("input, textarea, select");
+    if (typing && this.#filters.contains(target) && event.key === "Escape")
+      return target.blur();
     const action = actionOf(event, typing);
-    if (action && this.#performAction(action, event, target)) event.preventDefault();
+    if (action && this.#performAction(action, event, target))
+      event.preventDefault();
   }
 
   /**
@@ -236,14 +305,16 @@ export class HubFeed extends StoreElement {
    * @returns {boolean} whether the action was performed
    */
   #performAction(action, event, target) {
-    const arrow = event.key.startsWith('Arrow');
+    const arrow = event.key.startsWith("Arrow");
     const row = this.#list.at(this.#list.activeIndex);
-    if (action === 'all-seen') this.#markAll();
-    else if (action === 'up' || action === 'down') {
+    if (action === "all-seen") this.#markAll();
+    else if (action === "up" || action === "down") {
       if (arrow && !this.#list.focused) return false;
-      this.#step(action === 'down' ? 1 : -1);
-    } else if (action === 'enter' && row && target.matches('hub-row')) this.#openRow(row);
-    else if (action === 'seen' && row && this.contains(target)) this.#toggleSeen(row.items);
+      this.#step(action === "down" ? 1 : -1);
+    } else if (action === "enter" && row && target.matches("hub-row"))
+      this.#openRow(row);
+    else if (action === "seen" && row && this.contains(target))
+      this.#toggleSeen(row.items);
     else return false;
     return true;
   }
@@ -251,11 +322,13 @@ export class HubFeed extends StoreElement {
   /** @param {1|-1} by */
   #step(by) {
     const at = this.#list.activeIndex;
-    const inPane = document.activeElement?.closest('hub-pane') ?? null;
+    const inPane = document.activeElement?.closest("hub-pane") ?? null;
     const row = this.#list.activate(at < 0 ? 0 : at + by, inPane === null);
     // An open pane follows the active row, without a history entry for each.
-    if (row && this.#open) setAddress(withPane({ id: leadOf(row).id }), 'replace');
-    if (row && inPane) this.dispatchEvent(new CustomEvent('opened', { bubbles: true }));
+    if (row && this.#open)
+      setAddress(withPane({ id: leadOf(row).id }), "replace");
+    if (row && inPane)
+      this.dispatchEvent(new CustomEvent("opened", { bubbles: true }));
   }
 }
 
@@ -266,9 +339,11 @@ export class HubFeed extends StoreElement {
  * @returns {[string[], string[]]}
  */
 function choices({ sessions }) {
-  const projects = new Set([...sessions.values()].map(({ project }) => project));
+  const projects = new Set(
+    [...sessions.values()].map(({ project }) => project),
+  );
   const names = new Set([...sessions.values()].map(({ name }) => name));
   return [[...projects].sort(), [...names].sort()];
 }
 
-customElements.define('hub-feed', HubFeed);
+customElements.define("hub-feed", HubFeed);

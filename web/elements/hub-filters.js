@@ -1,8 +1,8 @@
 /** The feed's filter controls. The element fires `filter` when the person changes them, and stores nothing itself. */
 
-import { h, set } from './dom.js';
-import { isEmpty, normalize } from '../core/filter.js';
-import { KINDS } from '../core/types.js';
+import { h, set } from "./dom.js";
+import { isEmpty, normalize } from "../core/filter.js";
+import { KINDS } from "../core/types.js";
 
 /** @import { Filter } from '../core/filter.js' */
 /** @import { Kind, Priority } from '../core/types.js' */
@@ -16,43 +16,96 @@ import { KINDS } from '../core/types.js';
 export class HubFilters extends HTMLElement {
   /** @type {Filter} */
   #filter = {};
-  #search = h('input', {
-    type: 'search',
-    placeholder: 'Search',
-    'aria-label': 'Search sender, title and text',
-    'aria-keyshortcuts': '/',
-    autocomplete: 'off',
-    spellcheck: 'false',
+  #search = h("input", {
+    type: "search",
+    placeholder: "Search",
+    "aria-label": "Search sender, title and text",
+    "aria-keyshortcuts": "/",
+    autocomplete: "off",
+    spellcheck: "false",
     oninput: () => this.#change({ q: this.#search.value }, true),
   });
   #types = KINDS.map((kind) =>
-    h('button', { class: 'chip', 'data-type': kind, 'aria-pressed': 'false', onclick: () => this.#toggle(kind) }, kind),
+    h(
+      "button",
+      {
+        class: "chip",
+        "data-type": kind,
+        "aria-pressed": "false",
+        onclick: () => this.#toggle(kind),
+      },
+      kind,
+    ),
   );
   #priority = h(
-    'select',
-    { 'aria-label': 'Priority', onchange: () => this.#change({ priority: /** @type {Priority} */ (this.#priority.value) }) },
-    h('option', { value: '' }, 'Any priority'),
-    h('option', { value: 'normal' }, 'Normal and above'),
-    h('option', { value: 'high' }, 'High and urgent'),
-    h('option', { value: 'urgent' }, 'Urgent'),
+    "select",
+    {
+      "aria-label": "Priority",
+      onchange: () =>
+        this.#change({
+          priority: /** @type {Priority} */ (this.#priority.value),
+        }),
+    },
+    h("option", { value: "" }, "Any priority"),
+    h("option", { value: "normal" }, "Normal and above"),
+    h("option", { value: "high" }, "High and urgent"),
+    h("option", { value: "urgent" }, "Urgent"),
   );
-  #project = h('select', { 'aria-label': 'Project', onchange: () => this.#change({ project: this.#project.value }) });
-  #session = h('select', { 'aria-label': 'Session', onchange: () => this.#change({ session: this.#session.value }) });
-  #unseen = h('button', { class: 'chip unseen', 'aria-pressed': 'false', onclick: () => this.#change({ unseen: !this.#filter.unseen }) }, 'Unread');
-  #more = h('button', { class: 'ghost more', 'aria-expanded': 'false', onclick: () => this.#unfold() }, 'Filters');
-  #clear = h('button', { class: 'chip clear', onclick: () => this.#emit({}, false) }, 'Clear');
+  #project = h("select", {
+    "aria-label": "Project",
+    onchange: () => this.#change({ project: this.#project.value }),
+  });
+  #session = h("select", {
+    "aria-label": "Session",
+    onchange: () => this.#change({ session: this.#session.value }),
+  });
+  #unseen = h(
+    "button",
+    {
+      class: "chip unseen",
+      "aria-pressed": "false",
+      onclick: () => this.#change({ unseen: !this.#filter.unseen }),
+    },
+    "Unread",
+  );
+  #more = h(
+    "button",
+    {
+      class: "ghost more",
+      "aria-expanded": "false",
+      onclick: () => this.#unfold(),
+    },
+    "Filters",
+  );
+  #clear = h(
+    "button",
+    { class: "chip clear", onclick: () => this.#emit({}, false) },
+    "Clear",
+  );
   /** @type {string} */
-  #choices = '';
+  #choices = "";
 
   connectedCallback() {
     if (this.firstChild) return;
-    this.setAttribute('role', 'search');
-    this.setAttribute('aria-label', 'Feed');
+    this.setAttribute("role", "search");
+    this.setAttribute("aria-label", "Feed");
     this.append(
       this.#search,
       this.#more,
-      h('div', { class: 'selects' }, this.#priority, this.#project, this.#session),
-      h('div', { class: 'chips', role: 'group', 'aria-label': 'Types and marks' }, ...this.#types, this.#unseen, this.#clear),
+      h(
+        "div",
+        { class: "selects" },
+        this.#priority,
+        this.#project,
+        this.#session,
+      ),
+      h(
+        "div",
+        { class: "chips", role: "group", "aria-label": "Types and marks" },
+        ...this.#types,
+        this.#unseen,
+        this.#clear,
+      ),
     );
     this.setChoices([], []);
   }
@@ -64,17 +117,30 @@ export class HubFilters extends HTMLElement {
    */
   show(filter) {
     this.#filter = normalize(filter);
-    const { types = [], priority = '', project = '', session = '', q = '', unseen = false } = this.#filter;
+    const {
+      types = [],
+      priority = "",
+      project = "",
+      session = "",
+      q = "",
+      unseen = false,
+    } = this.#filter;
     if (this.#search.value.trim() !== q) this.#search.value = q;
-    for (const chip of this.#types) setPressed(chip, types.includes(/** @type {Kind} */ (chip.dataset.type)));
+    for (const chip of this.#types)
+      setPressed(chip, types.includes(/** @type {Kind} */ (chip.dataset.type)));
     setPressed(this.#unseen, unseen);
     this.#priority.value = priority;
     selectValue(this.#project, project, project);
     selectValue(this.#session, session, session);
-    const folded = types.length + Number(Boolean(priority)) + Number(Boolean(project)) + Number(Boolean(session));
-    this.#more.textContent = folded > 0 ? `Filters (${folded})` : 'Filters';
+    const folded =
+      types.length +
+      Number(Boolean(priority)) +
+      Number(Boolean(project)) +
+      Number(Boolean(session));
+    this.#more.textContent = folded > 0 ? `Filters (${folded})` : "Filters";
     this.#clear.hidden = isEmpty(this.#filter);
-    for (const select of [this.#priority, this.#project, this.#session]) select.toggleAttribute('data-set', select.value !== '');
+    for (const select of [this.#priority, this.#project, this.#session])
+      select.toggleAttribute("data-set", select.value !== "");
   }
 
   /**
@@ -87,20 +153,24 @@ export class HubFilters extends HTMLElement {
     const offered = JSON.stringify([projects, sessions]);
     if (offered === this.#choices) return;
     this.#choices = offered;
-    setOptions(this.#project, 'Any project', projects);
-    setOptions(this.#session, 'Any session', sessions);
+    setOptions(this.#project, "Any project", projects);
+    setOptions(this.#session, "Any session", sessions);
     this.show(this.#filter);
   }
 
   /** @param {Kind} kind */
   #toggle(kind) {
     const { types = [] } = this.#filter;
-    this.#change({ types: types.includes(kind) ? types.filter((one) => one !== kind) : [...types, kind] });
+    this.#change({
+      types: types.includes(kind)
+        ? types.filter((one) => one !== kind)
+        : [...types, kind],
+    });
   }
 
   #unfold() {
-    const open = this.toggleAttribute('data-open');
-    this.#more.setAttribute('aria-expanded', String(open));
+    const open = this.toggleAttribute("data-open");
+    this.#more.setAttribute("aria-expanded", String(open));
   }
 
   /**
@@ -118,7 +188,9 @@ export class HubFilters extends HTMLElement {
   #emit(filter, typing) {
     this.show(filter);
     /** @type {CustomEvent<Change>} */
-    const event = new CustomEvent('filter', { detail: { filter: this.#filter, typing } });
+    const event = new CustomEvent("filter", {
+      detail: { filter: this.#filter, typing },
+    });
     this.dispatchEvent(event);
   }
 }
@@ -128,7 +200,7 @@ export class HubFilters extends HTMLElement {
  * @param {boolean} pressed
  */
 function setPressed(button, pressed) {
-  button.setAttribute('aria-pressed', String(pressed));
+  button.setAttribute("aria-pressed", String(pressed));
 }
 
 /**
@@ -137,7 +209,12 @@ function setPressed(button, pressed) {
  * @param {string[]} names
  */
 function setOptions(select, any, names) {
-  select.replaceChildren(h('option', { value: '' }, any), ...names.map((name) => h('option', { value: name, title: name }, shortName(name))));
+  select.replaceChildren(
+    h("option", { value: "" }, any),
+    ...names.map((name) =>
+      h("option", { value: name, title: name }, shortName(name)),
+    ),
+  );
 }
 
 /**
@@ -149,7 +226,7 @@ function setOptions(select, any, names) {
  */
 function selectValue(select, value, name) {
   if (value && ![...select.options].some((option) => option.value === value)) {
-    select.append(h('option', { value, title: name }, shortName(name)));
+    select.append(h("option", { value, title: name }, shortName(name)));
   }
   select.value = value;
   set(select, { title: name || select.options[0].text });
@@ -157,7 +234,9 @@ function selectValue(select, value, name) {
 
 /** @param {string} name */
 function shortName(name) {
-  return name.includes('/') ? name.split('/').filter(Boolean).slice(-2).join('/') : name;
+  return name.includes("/")
+    ? name.split("/").filter(Boolean).slice(-2).join("/")
+    : name;
 }
 
-customElements.define('hub-filters', HubFilters);
+customElements.define("hub-filters", HubFilters);

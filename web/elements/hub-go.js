@@ -1,21 +1,21 @@
 /** Leads to a session: a button that selects its tmux pane, and a link that opens its directory in the person's editor. */
 
-import { copyable } from './copyable.js';
-import { h } from './dom.js';
-import { runOnce } from './parts.js';
-import { StoreElement } from './store-element.js';
-import { editorUrl } from '../core/editor.js';
+import { copyable } from "./copyable.js";
+import { h } from "./dom.js";
+import { runOnce } from "./parts.js";
+import { StoreElement } from "./store-element.js";
+import { editorUrl } from "../core/editor.js";
 
 /** @import { Schemas, Session } from '../core/types.js' */
 
 export class HubGo extends StoreElement {
   /** It is set before the element is connected. @type {Session} */
   session = /** @type {any} */ (null);
-  #shown = '';
-  #attach = h('div', { class: 'command', hidden: true });
+  #shown = "";
+  #attach = h("div", { class: "command", hidden: true });
 
   connectedCallback() {
-    this.watch(['sessions', 'info', 'preferences'], () => this.#render());
+    this.watch(["sessions", "info", "preferences"], () => this.#render());
   }
 
   #render() {
@@ -32,8 +32,27 @@ export class HubGo extends StoreElement {
     this.#shown = now;
     this.hidden = !url && !canGo;
     this.replaceChildren(
-      canGo ? h('button', { 'data-key': 'g', 'aria-keyshortcuts': 'g', title: 'Selects its tmux pane (g)', onclick: () => this.#go(session) }, 'Go to its pane', h('span', { class: 'visually-hidden' }, `, ${name}`)) : '',
-      url ? h('a', { href: url }, 'Open in editor', h('span', { class: 'visually-hidden' }, `, ${name}`)) : '',
+      canGo
+        ? h(
+            "button",
+            {
+              "data-key": "g",
+              "aria-keyshortcuts": "g",
+              title: "Selects its tmux pane (g)",
+              onclick: () => this.#go(session),
+            },
+            "Go to its pane",
+            h("span", { class: "visually-hidden" }, `, ${name}`),
+          )
+        : "",
+      url
+        ? h(
+            "a",
+            { href: url },
+            "Open in editor",
+            h("span", { class: "visually-hidden" }, `, ${name}`),
+          )
+        : "",
       this.#attach,
     );
   }
@@ -44,10 +63,16 @@ export class HubGo extends StoreElement {
     runOnce(this, async () => {
       await store.attempt(async () => {
         /** @type {Schemas['ShownPane']} */
-        const { attached, attach } = await store.api.post(`/sessions/${encodeURIComponent(id)}/go?project=${encodeURIComponent(project)}`);
+        const { attached, attach } = await store.api.post(
+          `/sessions/${encodeURIComponent(id)}/go?project=${encodeURIComponent(project)}`,
+        );
         this.#attach.hidden = attached;
-        if (attached) store.toast('Your terminal shows its pane.');
-        else this.#attach.replaceChildren(h('span', {}, 'No terminal is attached. To attach one:'), copyable(attach, 'Copy: Attach'));
+        if (attached) store.toast("Your terminal shows its pane.");
+        else
+          this.#attach.replaceChildren(
+            h("span", {}, "No terminal is attached. To attach one:"),
+            copyable(attach, "Copy: Attach"),
+          );
       });
     });
   }
@@ -60,11 +85,11 @@ export class HubGo extends StoreElement {
  * @returns {boolean} whether the key had a meaning there
  */
 export function goFrom(part) {
-  const go = /** @type {HubGo|null} */ (part.querySelector('hub-go'));
-  const button = go?.querySelector('button');
+  const go = /** @type {HubGo|null} */ (part.querySelector("hub-go"));
+  const button = go?.querySelector("button");
   if (button) button.click();
-  else go?.store.toast('The tmux pane of this session is not known.');
+  else go?.store.toast("The tmux pane of this session is not known.");
   return go !== null;
 }
 
-customElements.define('hub-go', HubGo);
+customElements.define("hub-go", HubGo);

@@ -1,13 +1,13 @@
 /** The location of a session, and the commands that lead there. */
 
-import { copyable } from './copyable.js';
-import { h } from './dom.js';
+import { copyable } from "./copyable.js";
+import { h } from "./dom.js";
 
 /** @import { Command } from '../core/commands.js' */
 /** @import { SessionLocation } from '../core/types.js' */
 
 export class HubLocation extends HTMLElement {
-  #shown = '';
+  #shown = "";
 
   /**
    * @param {SessionLocation} location
@@ -19,12 +19,29 @@ export class HubLocation extends HTMLElement {
     if (now === this.#shown) return;
     this.#shown = now;
     const { host, cwd, pane } = location;
-    const facts = [['host', host], ['directory', cwd], ['pane', pane]].filter(([, value]) => value);
+    const facts = [
+      ["host", host],
+      ["directory", cwd],
+      ["pane", pane],
+    ].filter(([, value]) => value);
     this.replaceChildren(
-      h('dl', {}, ...facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value)))),
-      ...commands.map(({ label, line }) => h('div', { class: 'command' }, h('span', {}, label), copyable(line, `Copy: ${label}`))),
+      h(
+        "dl",
+        {},
+        ...facts.map(([name, value]) =>
+          h("div", {}, h("dt", {}, name), h("dd", {}, value)),
+        ),
+      ),
+      ...commands.map(({ label, line }) =>
+        h(
+          "div",
+          { class: "command" },
+          h("span", {}, label),
+          copyable(line, `Copy: ${label}`),
+        ),
+      ),
     );
   }
 }
 
-customElements.define('hub-location', HubLocation);
+customElements.define("hub-location", HubLocation);

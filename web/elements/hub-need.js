@@ -1,18 +1,18 @@
 /** What a session needs, or an urgent message: until the person says that it is done, or puts it off. */
 
-import './hub-compose.js';
-import './hub-location.js';
-import { h } from './dom.js';
-import { goFrom } from './hub-go.js';
-import { setProperty, setText, stateBadge } from './parts.js';
-import { contextOf } from './hub-question.js';
-import { showMarkdown } from './rich-text.js';
-import { StoreElement } from './store-element.js';
-import { setTime, timeElement } from './time.js';
-import { aboutOf } from '../core/board.js';
-import { locationCommands, lookCommand } from '../core/commands.js';
-import { showDirection } from '../core/tool.js';
-import { endNeed } from '../hub/queue.js';
+import "./hub-compose.js";
+import "./hub-location.js";
+import { h } from "./dom.js";
+import { goFrom } from "./hub-go.js";
+import { setProperty, setText, stateBadge } from "./parts.js";
+import { contextOf } from "./hub-question.js";
+import { showMarkdown } from "./rich-text.js";
+import { StoreElement } from "./store-element.js";
+import { setTime, timeElement } from "./time.js";
+import { aboutOf } from "../core/board.js";
+import { locationCommands, lookCommand } from "../core/commands.js";
+import { showDirection } from "../core/tool.js";
+import { endNeed } from "../hub/queue.js";
 
 /** @import { AttentionItem } from '../core/attention.js' */
 /** @import { Session } from '../core/types.js' */
@@ -21,35 +21,58 @@ import { endNeed } from '../hub/queue.js';
 
 /** How each kind is shown: the state that gives the colour, and the word. @type {Record<string, {state: string, text: string}>} */
 const KINDS = {
-  turn: { state: 'your_turn', text: 'your turn' },
-  error: { state: 'error', text: 'error' },
-  died: { state: 'gone', text: 'died' },
-  limit: { state: 'silent', text: 'limit' },
-  silent: { state: 'silent', text: 'silent' },
-  urgent: { state: 'error', text: 'urgent' },
+  turn: { state: "your_turn", text: "your turn" },
+  error: { state: "error", text: "error" },
+  died: { state: "gone", text: "died" },
+  limit: { state: "silent", text: "limit" },
+  silent: { state: "silent", text: "silent" },
+  urgent: { state: "error", text: "urgent" },
 };
 
 export class HubNeed extends StoreElement {
   /** @type {AttentionItem|null} */
   #item = null;
-  #head = h('header');
-  #project = h('span', { class: 'project' });
-  #about = h('p', { class: 'about muted' });
-  #text = h('div', { class: 'text' });
-  #time = timeElement('', () => this.store.now());
-  #until = timeElement('', () => this.store.now(), 'left');
-  #wait = h('p', { class: 'muted', hidden: true }, 'It may go on: ', this.#until);
-  #doneButton = h('button', { 'data-key': 'e', 'aria-keyshortcuts': 'e', title: 'Ends it until the session reports something else (e)', onclick: () => this.#close('done') }, 'Done');
-  #snoozeButton = h('button', { 'data-key': 'm', 'aria-keyshortcuts': 'm', title: 'Shows it again in an hour, unless the session goes on (m)', onclick: () => this.#close('snooze') }, 'Snooze 1 h');
+  #head = h("header");
+  #project = h("span", { class: "project" });
+  #about = h("p", { class: "about muted" });
+  #text = h("div", { class: "text" });
+  #time = timeElement("", () => this.store.now());
+  #until = timeElement("", () => this.store.now(), "left");
+  #wait = h(
+    "p",
+    { class: "muted", hidden: true },
+    "It may go on: ",
+    this.#until,
+  );
+  #doneButton = h(
+    "button",
+    {
+      "data-key": "e",
+      "aria-keyshortcuts": "e",
+      title: "Ends it until the session reports something else (e)",
+      onclick: () => this.#close("done"),
+    },
+    "Done",
+  );
+  #snoozeButton = h(
+    "button",
+    {
+      "data-key": "m",
+      "aria-keyshortcuts": "m",
+      title: "Shows it again in an hour, unless the session goes on (m)",
+      onclick: () => this.#close("snooze"),
+    },
+    "Snooze 1 h",
+  );
   /** @type {HubCompose|null} */
   #compose = null;
-  #location = h('div', { class: 'more', hidden: true });
+  #location = h("div", { class: "more", hidden: true });
   /** Whether all of it is shown. */
   isWhole = false;
 
   /** The reply that the person has typed and not sent. */
   get draft() {
-    return this.#compose?.draft ?? '';
+    return this.#compose?.draft ?? "";
   }
 
   /**
@@ -62,18 +85,22 @@ export class HubNeed extends StoreElement {
     setText(this.#project, projectTitle);
     setTime(this.#time, item.need.since);
     const { until, kind, title } = item.need;
-    setProperty(this.#wait, 'hidden', until === undefined);
+    setProperty(this.#wait, "hidden", until === undefined);
     if (until !== undefined) setTime(this.#until, until);
-    setProperty(this.#snoozeButton, 'hidden', kind === 'urgent');
-    this.isWhole = item.need.complete || this.store.whole(item.key) !== undefined;
+    setProperty(this.#snoozeButton, "hidden", kind === "urgent");
+    this.isWhole =
+      item.need.complete || this.store.whole(item.key) !== undefined;
     const text = capitalize(this.store.wordsOf(item.need));
     setText(this.#about, aboutOf(item.session, title));
-    showMarkdown(this.#text, text, { store: this.store, context: contextOf(this.store, item.session) });
+    showMarkdown(this.#text, text, {
+      store: this.store,
+      context: contextOf(this.store, item.session),
+    });
   }
 
   /** @param {AttentionItem} item */
   #build({ name, session, need: { kind, project, answerable } }) {
-    const title = h('h3', {}, name);
+    const title = h("h3", {}, name);
     this.ariaLabel = `${KINDS[kind].text} of ${name}`;
     this.#doneButton.ariaLabel = `Done, ${name}`;
     this.#snoozeButton.ariaLabel = `Snooze 1 h, ${name}`;
@@ -84,16 +111,29 @@ export class HubNeed extends StoreElement {
       this.#project,
       this.#time,
     );
-    if (session && answerable) this.#compose = /** @type {HubCompose} */ (h('hub-compose', { store: this.store, session }));
+    if (session && answerable)
+      this.#compose = /** @type {HubCompose} */ (
+        h("hub-compose", { store: this.store, session })
+      );
     const footer = h(
-      'footer',
+      "footer",
       {},
       this.#doneButton,
       this.#snoozeButton,
-      session && this.#disclosure('Location', this.#location, () => this.#buildLocation(session, project)),
-      session && h('hub-go', { store: this.store, session }),
+      session &&
+        this.#disclosure("Location", this.#location, () =>
+          this.#buildLocation(session, project),
+        ),
+      session && h("hub-go", { store: this.store, session }),
     );
-    this.replaceChildren(this.#head, this.#about, this.#text, this.#wait, this.#location, h('div', { class: 'bar' }, this.#compose ?? '', footer));
+    this.replaceChildren(
+      this.#head,
+      this.#about,
+      this.#text,
+      this.#wait,
+      this.#location,
+      h("div", { class: "bar" }, this.#compose ?? "", footer),
+    );
   }
 
   /**
@@ -104,8 +144,16 @@ export class HubNeed extends StoreElement {
    * @param {() => HTMLElement} create
    */
   #disclosure(text, element, create) {
-    const button = h('button', { class: 'ghost small', 'aria-label': `${text}, ${this.#head.querySelector('h3')?.textContent}`, 'aria-expanded': 'false' }, text);
-    button.addEventListener('click', () => {
+    const button = h(
+      "button",
+      {
+        class: "ghost small",
+        "aria-label": `${text}, ${this.#head.querySelector("h3")?.textContent}`,
+        "aria-expanded": "false",
+      },
+      text,
+    );
+    button.addEventListener("click", () => {
       if (!element.firstChild) element.append(create());
       element.hidden = !element.hidden;
       button.ariaExpanded = String(!element.hidden);
@@ -118,8 +166,13 @@ export class HubNeed extends StoreElement {
    * @param {string} project
    */
   #buildLocation(session, project) {
-    const location = /** @type {HubLocation} */ (document.createElement('hub-location'));
-    location.show(session, [...locationCommands(session, this.store.info?.host), lookCommand(session.name, project)]);
+    const location = /** @type {HubLocation} */ (
+      document.createElement("hub-location")
+    );
+    location.show(session, [
+      ...locationCommands(session, this.store.info?.host),
+      lookCommand(session.name, project),
+    ]);
     return location;
   }
 
@@ -131,9 +184,9 @@ export class HubNeed extends StoreElement {
    */
   #close(how) {
     const need = this.#item?.need;
-    if (!need || (how === 'snooze' && need.kind === 'urgent')) return false;
+    if (!need || (how === "snooze" && need.kind === "urgent")) return false;
     endNeed(this.store, need, how);
-    this.dispatchEvent(new Event('settling', { bubbles: true }));
+    this.dispatchEvent(new Event("settling", { bubbles: true }));
     return true;
   }
 
@@ -144,10 +197,10 @@ export class HubNeed extends StoreElement {
    * @returns {boolean} whether there was something to do
    */
   act(action) {
-    if (action === 'done' || action === 'snooze') return this.#close(action);
-    if (action === 'pane') return goFrom(this);
-    if (action === 'reply') this.#compose?.focusField();
-    return action === 'reply' && this.#compose !== null;
+    if (action === "done" || action === "snooze") return this.#close(action);
+    if (action === "pane") return goFrom(this);
+    if (action === "reply") this.#compose?.focusField();
+    return action === "reply" && this.#compose !== null;
   }
 }
 
@@ -156,4 +209,4 @@ function capitalize(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-customElements.define('hub-need', HubNeed);
+customElements.define("hub-need", HubNeed);

@@ -1,13 +1,13 @@
 /** One row of the feed: text, sender, time. Rows are reused for other notifications, so every part is set each time. */
 
-import { h } from './dom.js';
-import { setText } from './parts.js';
-import { setTime, timeElement } from './time.js';
-import { projectName } from '../core/sessions.js';
-import { answerWay } from '../core/delivery.js';
-import { answerOf, leadOf, others } from '../core/rows.js';
-import { senderName } from '../core/thread.js';
-import { showDirection } from '../core/tool.js';
+import { h } from "./dom.js";
+import { setText } from "./parts.js";
+import { setTime, timeElement } from "./time.js";
+import { projectName } from "../core/sessions.js";
+import { answerWay } from "../core/delivery.js";
+import { answerOf, leadOf, others } from "../core/rows.js";
+import { senderName } from "../core/thread.js";
+import { showDirection } from "../core/tool.js";
 
 /** @import { Row } from '../core/rows.js' */
 
@@ -17,26 +17,45 @@ const MAX_TEXT = 400;
 const MAX_IDS = 1000;
 
 /** The word for a final status that the rest of the row does not show. @type {Partial<Record<string, string>>} */
-const STATUS_LABELS = { superseded: 'replaced', withdrawn: 'withdrawn', expired: 'expired', evicted: 'evicted', dropped: 'dropped', answered: 'answered' };
+const STATUS_LABELS = {
+  superseded: "replaced",
+  withdrawn: "withdrawn",
+  expired: "expired",
+  evicted: "evicted",
+  dropped: "dropped",
+  answered: "answered",
+};
 
 export class HubRow extends HTMLElement {
   /** @type {Row|null} */
   row = null;
-  #mark = h('button', { class: 'mark', tabindex: '-1' });
-  #type = h('span', { class: 'type' });
-  #from = h('span', { class: 'from' });
-  #project = h('span', { class: 'project' });
-  #title = h('b', {});
-  #text = document.createTextNode('');
-  #content = h('a', { class: 'content', tabindex: '-1' }, this.#title, this.#text);
-  #answer = h('span', { class: 'answer' });
-  #flags = h('span', { class: 'flags' });
+  #mark = h("button", { class: "mark", tabindex: "-1" });
+  #type = h("span", { class: "type" });
+  #from = h("span", { class: "from" });
+  #project = h("span", { class: "project" });
+  #title = h("b", {});
+  #text = document.createTextNode("");
+  #content = h(
+    "a",
+    { class: "content", tabindex: "-1" },
+    this.#title,
+    this.#text,
+  );
+  #answer = h("span", { class: "answer" });
+  #flags = h("span", { class: "flags" });
   /** @type {HTMLTimeElement|null} */
   #time = null;
 
   #build() {
-    this.setAttribute('role', 'article');
-    this.append(this.#mark, this.#type, h('span', { class: 'sender' }, this.#from, this.#project), this.#content, this.#answer, this.#flags);
+    this.setAttribute("role", "article");
+    this.append(
+      this.#mark,
+      this.#type,
+      h("span", { class: "sender" }, this.#from, this.#project),
+      this.#content,
+      this.#answer,
+      this.#flags,
+    );
   }
 
   /**
@@ -50,20 +69,23 @@ export class HubRow extends HTMLElement {
     if (!this.row) this.#build();
     this.row = row;
     this.#attributes(row, unseen, index, setSize);
-    this.toggleAttribute('data-open', row.items.some((item) => item.id === open));
+    this.toggleAttribute(
+      "data-open",
+      row.items.some((item) => item.id === open),
+    );
     setText(this.#type, lead.type);
     setText(this.#from, senderName(lead));
     this.#from.title = lead.from;
     setText(this.#project, projectName(lead.project));
     this.#project.title = showDirection(lead.project);
-    setText(this.#title, lead.title ?? '');
+    setText(this.#title, lead.title ?? "");
     const text = showDirection(oneLine(lead.msg));
     if (this.#text.data !== text) this.#text.data = text;
     this.#content.href = `?id=${lead.id}`;
     setText(this.#answer, showDirection(answerText(row)));
     setText(this.#flags, flags(row));
-    this.#mark.title = unseen ? 'Mark read' : 'Mark unread';
-    this.#mark.setAttribute('aria-label', this.#mark.title);
+    this.#mark.title = unseen ? "Mark read" : "Mark unread";
+    this.#mark.setAttribute("aria-label", this.#mark.title);
     if (this.#time) setTime(this.#time, newest.ts);
     else this.append((this.#time = timeElement(newest.ts, now)));
   }
@@ -78,16 +100,16 @@ export class HubRow extends HTMLElement {
     const lead = leadOf(row);
     const [newest] = row.items;
     const ids = row.items.slice(0, MAX_IDS).map((item) => item.id);
-    setAttribute(this, 'data-id', String(newest.id));
-    setAttribute(this, 'data-ids', ids.join(' '));
-    setAttribute(this, 'data-type', lead.type);
-    setAttribute(this, 'data-priority', lead.priority);
-    setAttribute(this, 'data-status', lead.status ?? '');
-    setAttribute(this, 'aria-posinset', String(index + 1));
-    setAttribute(this, 'aria-setsize', String(setSize));
-    setAttribute(this, 'aria-label', showDirection(label(row, unseen)));
-    this.toggleAttribute('data-unseen', unseen);
-    this.toggleAttribute('data-answered', answerOf(row) !== undefined);
+    setAttribute(this, "data-id", String(newest.id));
+    setAttribute(this, "data-ids", ids.join(" "));
+    setAttribute(this, "data-type", lead.type);
+    setAttribute(this, "data-priority", lead.priority);
+    setAttribute(this, "data-status", lead.status ?? "");
+    setAttribute(this, "aria-posinset", String(index + 1));
+    setAttribute(this, "aria-setsize", String(setSize));
+    setAttribute(this, "aria-label", showDirection(label(row, unseen)));
+    this.toggleAttribute("data-unseen", unseen);
+    this.toggleAttribute("data-answered", answerOf(row) !== undefined);
   }
 }
 
@@ -97,29 +119,43 @@ export class HubRow extends HTMLElement {
  */
 function label(row, unseen) {
   const lead = leadOf(row);
-  const text = lead.title ? `${lead.title}: ${oneLine(lead.msg)}` : oneLine(lead.msg);
-  return [unseen && 'Unread', lead.priority === 'urgent' && 'urgent', `${lead.type} from ${senderName(lead)}`, flags(row), text, answerText(row)]
+  const text = lead.title
+    ? `${lead.title}: ${oneLine(lead.msg)}`
+    : oneLine(lead.msg);
+  return [
+    unseen && "Unread",
+    lead.priority === "urgent" && "urgent",
+    `${lead.type} from ${senderName(lead)}`,
+    flags(row),
+    text,
+    answerText(row),
+  ]
     .filter(Boolean)
-    .join(', ');
+    .join(", ");
 }
 
 /** @param {Row} row */
 function flags(row) {
   const lead = leadOf(row);
-  const urgent = lead.priority === 'urgent' || lead.priority === 'high' ? lead.priority : '';
-  const end = answerOf(row) ? answerWay(lead) : STATUS_LABELS[lead.status ?? ''];
-  return [urgent, others(row), end].filter(Boolean).join(' · ');
+  const urgent =
+    lead.priority === "urgent" || lead.priority === "high" ? lead.priority : "";
+  const end = answerOf(row)
+    ? answerWay(lead)
+    : STATUS_LABELS[lead.status ?? ""];
+  return [urgent, others(row), end].filter(Boolean).join(" · ");
 }
 
 /** @param {Row} row */
 function answerText(row) {
   const answer = answerOf(row);
-  return answer ? `✓ ${answer.from === 'person' ? 'you' : senderName(answer)}: ${oneLine(answer.msg)}` : '';
+  return answer
+    ? `✓ ${answer.from === "person" ? "you" : senderName(answer)}: ${oneLine(answer.msg)}`
+    : "";
 }
 
 /** @param {string} msg */
 function oneLine(msg) {
-  return msg.slice(0, MAX_TEXT).replace(/\s+/g, ' ').trim();
+  return msg.slice(0, MAX_TEXT).replace(/\s+/g, " ").trim();
 }
 
 /**
@@ -131,4 +167,4 @@ function setAttribute(element, name, value) {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
-customElements.define('hub-row', HubRow);
+customElements.define("hub-row", HubRow);

@@ -1,10 +1,10 @@
 /** What a screen reader announces of the queue: new needs, and needs that were settled elsewhere while the person was at them. */
 
-import { copy } from './copyable.js';
-import { closeLater, h } from './dom.js';
-import { StoreElement } from './store-element.js';
-import { asks, isOpen, settlementText } from '../core/attention.js';
-import { outboxOf } from '../hub/outbox.js';
+import { copy } from "./copyable.js";
+import { closeLater, h } from "./dom.js";
+import { StoreElement } from "./store-element.js";
+import { asks, isOpen, settlementText } from "../core/attention.js";
+import { outboxOf } from "../hub/outbox.js";
 
 /** @import { AttentionItem } from '../core/attention.js' */
 /** @import { HubNeed } from './hub-need.js' */
@@ -13,8 +13,8 @@ import { outboxOf } from '../hub/outbox.js';
 /** @typedef {{busy: boolean, draft: string}} Left What the person had at a need that is gone: the focus, and what they typed. */
 
 export class HubSettled extends StoreElement {
-  #lines = h('div', { class: 'settled', role: 'status' });
-  #announcement = h('p', { class: 'visually-hidden', role: 'status' });
+  #lines = h("div", { class: "settled", role: "status" });
+  #announcement = h("p", { class: "visually-hidden", role: "status" });
   /** The needs so far. @type {AttentionItem[]|null} */
   #known = null;
 
@@ -33,10 +33,17 @@ export class HubSettled extends StoreElement {
     // An answer that is still held here settles nothing yet; one on its way to the agent does.
     const all = [...now, ...sent.filter(({ need }) => isOpen(need))];
     const before = this.#known ?? all;
-    const isIn = (/** @type {AttentionItem[]} */ items) => (/** @type {AttentionItem} */ { key }) => items.some((item) => item.key === key);
+    const isIn =
+      (/** @type {AttentionItem[]} */ items) =>
+      (/** @type {AttentionItem} */ { key }) =>
+        items.some((item) => item.key === key);
     const added = all.filter((item) => !isIn(before)(item));
-    if (added.length > 0) this.#announcement.textContent = added.map(({ name, need }) => `${name}: ${need.kind}.`).join(' ');
-    for (const item of before.filter((one) => !isIn(all)(one))) this.#note(item, cardOf(item.key));
+    if (added.length > 0)
+      this.#announcement.textContent = added
+        .map(({ name, need }) => `${name}: ${need.kind}.`)
+        .join(" ");
+    for (const item of before.filter((one) => !isIn(all)(one)))
+      this.#note(item, cardOf(item.key));
     this.#known = all;
   }
 
@@ -47,12 +54,29 @@ export class HubSettled extends StoreElement {
    * @param {HubQuestion|HubNeed} [card]
    */
   async #note({ key, name, need }, card) {
-    const left = { busy: card?.contains(document.activeElement) ?? false, draft: card?.draft.trim() ?? '' };
-    if (asks(need) ? !card || (await outboxOf(this.store).settledHere(key)) : !left.draft) return;
+    const left = {
+      busy: card?.contains(document.activeElement) ?? false,
+      draft: card?.draft.trim() ?? "",
+    };
+    if (
+      asks(need)
+        ? !card || (await outboxOf(this.store).settledHere(key))
+        : !left.draft
+    )
+      return;
     const { store } = this;
     const settled = store.needs.find(({ id }) => id === key)?.settled;
-    const find = (/** @type {string} */ id) => [...store.sessions.values()].find((session) => session.id === id)?.name ?? id;
-    this.#announce(settlementText(name, need.kind, settled && { ...settled, by: settled.by && find(settled.by) }), left);
+    const find = (/** @type {string} */ id) =>
+      [...store.sessions.values()].find((session) => session.id === id)?.name ??
+      id;
+    this.#announce(
+      settlementText(
+        name,
+        need.kind,
+        settled && { ...settled, by: settled.by && find(settled.by) },
+      ),
+      left,
+    );
   }
 
   /**
@@ -64,16 +88,27 @@ export class HubSettled extends StoreElement {
   #announce(text, { busy, draft }) {
     const close = () => line.remove();
     const line = h(
-      'p',
-      { class: busy || draft ? '' : 'visually-hidden' },
-      h('span', {}, text),
-      draft && h('button', { class: 'small', title: draft, onclick: () => copy(draft) }, 'Copy what you typed'),
-      (busy || draft) && h('button', { class: 'ghost small', 'aria-label': 'Close', onclick: close }, '×'),
+      "p",
+      { class: busy || draft ? "" : "visually-hidden" },
+      h("span", {}, text),
+      draft &&
+        h(
+          "button",
+          { class: "small", title: draft, onclick: () => copy(draft) },
+          "Copy what you typed",
+        ),
+      (busy || draft) &&
+        h(
+          "button",
+          { class: "ghost small", "aria-label": "Close", onclick: close },
+          "×",
+        ),
     );
     this.#lines.append(line);
     if (!draft) closeLater(line, close);
-    while (this.#lines.children.length > 3) this.#lines.firstElementChild?.remove();
+    while (this.#lines.children.length > 3)
+      this.#lines.firstElementChild?.remove();
   }
 }
 
-customElements.define('hub-settled', HubSettled);
+customElements.define("hub-settled", HubSettled);

@@ -1,12 +1,12 @@
 /** The stage: one need with everything that belongs to it. The stage scrolls, and nothing in it does. */
 
-import './hub-need.js';
-import './hub-question.js';
-import { setAddress, withNeed } from './address.js';
-import { h } from './dom.js';
-import { setText } from './parts.js';
-import { StoreElement } from './store-element.js';
-import { asks } from '../core/attention.js';
+import "./hub-need.js";
+import "./hub-question.js";
+import { setAddress, withNeed } from "./address.js";
+import { h } from "./dom.js";
+import { setText } from "./parts.js";
+import { StoreElement } from "./store-element.js";
+import { asks } from "../core/attention.js";
 
 /** @import { AttentionItem } from '../core/attention.js' */
 /** @import { HubNeed } from './hub-need.js' */
@@ -20,22 +20,26 @@ const DOUBLE_CLICK = 500;
 /** @typedef {{item: AttentionItem, title: string, at: number, count: number, marked?: boolean}} Shown `at` is its place in the queue, from 1; `marked` is left out where nothing is marked */
 
 export class HubStage extends StoreElement {
-  #place = h('span', { class: 'place' });
+  #place = h("span", { class: "place" });
   #pager = h(
-    'div',
-    { class: 'pager' },
-    h('button', { class: 'ghost', onclick: () => setAddress(withNeed()) }, '‹ List'),
+    "div",
+    { class: "pager" },
+    h(
+      "button",
+      { class: "ghost", onclick: () => setAddress(withNeed()) },
+      "‹ List",
+    ),
     this.#place,
-    this.#turn('‹', 'Previous need', -1),
-    this.#turn('›', 'Next need', 1),
+    this.#turn("‹", "Previous need", -1),
+    this.#turn("›", "Next need", 1),
   );
-  #cards = h('div', { class: 'cards' });
-  #none = h('p', { class: 'no-items', tabindex: '-1', hidden: true });
-  #scroll = h('div', { class: 'scroll' }, this.#cards, this.#none);
+  #cards = h("div", { class: "cards" });
+  #none = h("p", { class: "no-items", tabindex: "-1", hidden: true });
+  #scroll = h("div", { class: "scroll" }, this.#cards, this.#none);
   /** The card on the stage. @type {HubQuestion|HubNeed|null} */
   card = null;
   /** The key of the need that the person can see. */
-  #drawn = '';
+  #drawn = "";
   /** The keys of the needs whose end the person could see. @type {Set<string>} */
   #read = new Set();
   /** Whether the person made the next need come. */
@@ -46,13 +50,17 @@ export class HubStage extends StoreElement {
   connectedCallback() {
     if (this.firstChild) return;
     this.append(this.#pager, this.#scroll);
-    this.#scroll.addEventListener('scroll', () => this.#noteEnd());
-    this.#cards.addEventListener('click', (event) => this.#ignoreMisclick(event), { capture: true });
+    this.#scroll.addEventListener("scroll", () => this.#noteEnd());
+    this.#cards.addEventListener(
+      "click",
+      (event) => this.#ignoreMisclick(event),
+      { capture: true },
+    );
   }
 
   /** Whether the person sees the need that a key acts on. */
   get isDrawn() {
-    return this.#drawn !== '';
+    return this.#drawn !== "";
   }
 
   /** Whether the end of the need was on the screen. */
@@ -62,7 +70,11 @@ export class HubStage extends StoreElement {
 
   /** @param {string} key */
   cardOf(key) {
-    return /** @type {HubQuestion|HubNeed|undefined} */ ([...this.#cards.children].find((card) => /** @type {HTMLElement} */ (card).dataset.key === key));
+    return /** @type {HubQuestion|HubNeed|undefined} */ (
+      [...this.#cards.children].find(
+        (card) => /** @type {HTMLElement} */ (card).dataset.key === key,
+      )
+    );
   }
 
   /** Moves the focus to the need, so that keys scroll it. @returns {boolean} whether there is one */
@@ -73,7 +85,7 @@ export class HubStage extends StoreElement {
 
   /** The need on the stage is about to leave by an act of the person. */
   leave() {
-    this.#drawn = '';
+    this.#drawn = "";
     this.#isOwn = true;
   }
 
@@ -86,11 +98,17 @@ export class HubStage extends StoreElement {
     const focused = this.contains(document.activeElement);
     this.#none.hidden = shown !== null;
     this.#pager.hidden = shown === null;
-    if (!shown) this.#none.replaceChildren(h('strong', {}, empty.strong), ` ${empty.more}`);
+    if (!shown)
+      this.#none.replaceChildren(
+        h("strong", {}, empty.strong),
+        ` ${empty.more}`,
+      );
     this.card = shown ? this.#card(shown) : null;
     if (shown) setText(this.#place, `${shown.at} of ${shown.count}`);
-    if (this.card && 'canApprove' in this.card) this.card.showMark(shown?.marked);
-    if (this.card !== before) this.#change(before !== null, focused || this.#isOwn);
+    if (this.card && "canApprove" in this.card)
+      this.card.showMark(shown?.marked);
+    if (this.card !== before)
+      this.#change(before !== null, focused || this.#isOwn);
     else if (!this.isDrawn) this.#draw();
   }
 
@@ -103,8 +121,10 @@ export class HubStage extends StoreElement {
 
   /** @param {AttentionItem} item */
   #create(item) {
-    const card = /** @type {HubQuestion|HubNeed} */ (document.createElement(asks(item.need) ? 'hub-question' : 'hub-need'));
-    Object.assign(card, { store: this.store, role: 'group', tabIndex: -1 });
+    const card = /** @type {HubQuestion|HubNeed} */ (
+      document.createElement(asks(item.need) ? "hub-question" : "hub-need")
+    );
+    Object.assign(card, { store: this.store, role: "group", tabIndex: -1 });
     Object.assign(card.dataset, { key: item.key, kind: item.need.kind });
     this.#cards.append(card);
     return card;
@@ -115,7 +135,8 @@ export class HubStage extends StoreElement {
    * @param {boolean} focus whether the focus follows
    */
   #change(replaces, focus) {
-    for (const card of this.#cards.children) /** @type {HTMLElement} */ (card).hidden = card !== this.card;
+    for (const card of this.#cards.children)
+      /** @type {HTMLElement} */ (card).hidden = card !== this.card;
     if (replaces) this.guard();
     this.#scroll.scrollTo(0, 0);
     if (focus) (this.card ?? this.#none).focus({ preventScroll: true });
@@ -124,33 +145,41 @@ export class HubStage extends StoreElement {
 
   /** A click of a pointer in the next moment was aimed at what was here before. */
   guard() {
-    this.#guard = { until: performance.now() + (this.#isOwn ? DOUBLE_CLICK : MISCLICK_WINDOW), clicks: this.#isOwn ? 2 : 1 };
+    this.#guard = {
+      until: performance.now() + (this.#isOwn ? DOUBLE_CLICK : MISCLICK_WINDOW),
+      clicks: this.#isOwn ? 2 : 1,
+    };
   }
 
   /** Notes that the need is drawn, once it is. */
   #draw() {
     const { card } = this;
-    this.#drawn = '';
+    this.#drawn = "";
     this.#isOwn = false;
     // The frame that a callback is for is on the screen when the next task runs.
-    requestAnimationFrame(() => setTimeout(() => {
-      if (card !== this.card || !card?.isWhole || this.#isOwn) return;
-      this.#drawn = card.dataset.key ?? '';
-      this.#noteEnd();
-      this.dispatchEvent(new Event('drawn'));
-    }));
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        if (card !== this.card || !card?.isWhole || this.#isOwn) return;
+        this.#drawn = card.dataset.key ?? "";
+        this.#noteEnd();
+        this.dispatchEvent(new Event("drawn"));
+      }),
+    );
   }
 
   #noteEnd() {
     const { scrollTop, clientHeight, scrollHeight } = this.#scroll;
-    if (this.#drawn && scrollTop + clientHeight >= scrollHeight - 2) this.#read.add(this.#drawn);
+    if (this.#drawn && scrollTop + clientHeight >= scrollHeight - 2)
+      this.#read.add(this.#drawn);
   }
 
   /** Removes the cards of needs that are gone; the others keep what the person has typed. @param {AttentionItem[]} items */
   keep(items) {
     const keys = new Set(items.map(({ key }) => key));
     for (const key of this.#read) if (!keys.has(key)) this.#read.delete(key);
-    for (const card of [...this.#cards.children]) if (!keys.has(/** @type {HTMLElement} */ (card).dataset.key ?? '')) card.remove();
+    for (const card of [...this.#cards.children])
+      if (!keys.has(/** @type {HTMLElement} */ (card).dataset.key ?? ""))
+        card.remove();
   }
 
   /**
@@ -159,7 +188,19 @@ export class HubStage extends StoreElement {
    * @param {1|-1} by
    */
   #turn(text, label, by) {
-    return h('button', { class: 'turn', 'aria-label': label, title: label, onclick: () => this.dispatchEvent(new CustomEvent('step', { detail: by, bubbles: true })) }, text);
+    return h(
+      "button",
+      {
+        class: "turn",
+        "aria-label": label,
+        title: label,
+        onclick: () =>
+          this.dispatchEvent(
+            new CustomEvent("step", { detail: by, bubbles: true }),
+          ),
+      },
+      text,
+    );
   }
 
   /**
@@ -177,4 +218,4 @@ export class HubStage extends StoreElement {
   }
 }
 
-customElements.define('hub-stage', HubStage);
+customElements.define("hub-stage", HubStage);

@@ -1,7 +1,7 @@
 /** Short messages, newest last, with an undo action. */
 
-import { closeLater, h } from './dom.js';
-import { StoreElement } from './store-element.js';
+import { closeLater, h } from "./dom.js";
+import { StoreElement } from "./store-element.js";
 
 /** @import { Toast } from '../hub/store.js' */
 
@@ -12,9 +12,13 @@ export class HubToast extends StoreElement {
   #undo = null;
 
   connectedCallback() {
-    this.setAttribute('role', 'log');
-    this.setAttribute('aria-label', 'Messages');
-    this.store.addEventListener('toast', (event) => this.#show(/** @type {CustomEvent<Toast>} */ (event).detail), { signal: this.removed });
+    this.setAttribute("role", "log");
+    this.setAttribute("aria-label", "Messages");
+    this.store.addEventListener(
+      "toast",
+      (event) => this.#show(/** @type {CustomEvent<Toast>} */ (event).detail),
+      { signal: this.removed },
+    );
   }
 
   /** Undoes the last action that offered an undo. */
@@ -35,11 +39,20 @@ export class HubToast extends StoreElement {
         }
       : null;
     const line = h(
-      'p',
-      { class: problem ? 'toast error' : 'toast' },
-      h('span', {}, text, problem?.hint && h('span', { class: 'muted' }, ` ${problem.hint}`)),
-      back && h('button', { onclick: back }, 'Undo'),
-      h('button', { class: 'ghost', 'aria-label': 'Close', onclick: close }, '×'),
+      "p",
+      { class: problem ? "toast error" : "toast" },
+      h(
+        "span",
+        {},
+        text,
+        problem?.hint && h("span", { class: "muted" }, ` ${problem.hint}`),
+      ),
+      back && h("button", { onclick: back }, "Undo"),
+      h(
+        "button",
+        { class: "ghost", "aria-label": "Close", onclick: close },
+        "×",
+      ),
     );
     if (back) this.#undo = back;
     this.append(line);
@@ -48,4 +61,4 @@ export class HubToast extends StoreElement {
   }
 }
 
-customElements.define('hub-toast', HubToast);
+customElements.define("hub-toast", HubToast);

@@ -1,7 +1,7 @@
 /** Small parts that several elements share. */
 
-import { h } from './dom.js';
-import { showDirection, splitHidden } from '../core/tool.js';
+import { h } from "./dom.js";
+import { showDirection, splitHidden } from "../core/tool.js";
 
 /** @import { Problem } from '../hub/problem.js' */
 
@@ -26,7 +26,10 @@ export function setText(element, text) {
  * @param {E[K]} value
  */
 export function setProperty(element, name, value) {
-  const shown = typeof value === 'string' ? /** @type {E[K]} */ (showDirection(value)) : value;
+  const shown =
+    typeof value === "string"
+      ? /** @type {E[K]} */ (showDirection(value))
+      : value;
   if (element[name] !== shown) element[name] = shown;
 }
 
@@ -36,7 +39,7 @@ export function setProperty(element, name, value) {
  * @param {{state: string, text: string}} shown
  */
 export function stateBadge({ state, text }) {
-  return h('span', { class: 'state', 'data-state': state }, text);
+  return h("span", { class: "state", "data-state": state }, text);
 }
 
 /**
@@ -57,13 +60,19 @@ export function setState(badge, { state, text }) {
  */
 export function revealHidden(text) {
   return splitHidden(text).map((piece) =>
-    piece.hidden ? h('mark', { class: 'hidden-character', title: 'invisible character' }, piece.text) : piece.text,
+    piece.hidden
+      ? h(
+          "mark",
+          { class: "hidden-character", title: "invisible character" },
+          piece.text,
+        )
+      : piece.text,
   );
 }
 
 /** A container for a refusal by the hub; screen readers announce it. */
 export function errorLine() {
-  return h('p', { class: 'error', role: 'alert', hidden: true });
+  return h("p", { class: "error", role: "alert", hidden: true });
 }
 
 /**
@@ -74,12 +83,20 @@ export function errorLine() {
  */
 export function showError(element, problem) {
   element.hidden = problem === null;
-  element.replaceChildren(...(problem ? [sentence(problem.message), ' ', h('span', { class: 'hint' }, sentence(problem.hint))] : []));
+  element.replaceChildren(
+    ...(problem
+      ? [
+          sentence(problem.message),
+          " ",
+          h("span", { class: "hint" }, sentence(problem.hint)),
+        ]
+      : []),
+  );
 }
 
 /** @param {string} text */
 function sentence(text) {
-  if (!text) return '';
+  if (!text) return "";
   const begun = text[0].toUpperCase() + text.slice(1);
   return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
 }
@@ -92,12 +109,12 @@ function sentence(text) {
  * @param {() => Promise<void>} action
  */
 export async function runOnce(scope, action) {
-  if (scope.ariaBusy === 'true') return;
-  scope.ariaBusy = 'true';
+  if (scope.ariaBusy === "true") return;
+  scope.ariaBusy = "true";
   try {
     await action();
   } finally {
-    scope.ariaBusy = 'false';
+    scope.ariaBusy = "false";
   }
 }
 
@@ -108,8 +125,13 @@ export async function runOnce(scope, action) {
  * @param {() => void} send
  */
 export function onCtrlEnter(field, send) {
-  field.addEventListener('keydown', (event) => {
-    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
+  field.addEventListener("keydown", (event) => {
+    if (
+      event.key !== "Enter" ||
+      !(event.ctrlKey || event.metaKey) ||
+      event.isComposing
+    )
+      return;
     event.preventDefault();
     send();
   });
@@ -121,5 +143,14 @@ export function onCtrlEnter(field, send) {
  * @param {() => void} close
  */
 export function closeButton(close) {
-  return h('button', { class: 'ghost close', 'aria-label': 'Close', title: 'Close (Esc)', onclick: close }, '×');
+  return h(
+    "button",
+    {
+      class: "ghost close",
+      "aria-label": "Close",
+      title: "Close (Esc)",
+      onclick: close,
+    },
+    "×",
+  );
 }

@@ -1,9 +1,9 @@
 /** Texts of agents: rendered Markdown, links, and visible control characters. Nothing is parsed as HTML. */
 
-import { h } from './dom.js';
-import { revealHidden } from './parts.js';
-import { splitLinks, webUrl } from '../core/links.js';
-import { Problem } from '../hub/problem.js';
+import { h } from "./dom.js";
+import { revealHidden } from "./parts.js";
+import { splitLinks, webUrl } from "../core/links.js";
+import { Problem } from "../hub/problem.js";
 
 /** @import { Context } from '../core/links.js' */
 /** @import { Schemas } from '../core/types.js' */
@@ -23,7 +23,16 @@ const texts = new WeakMap();
 const parsed = new Map();
 
 /** The elements of the nodes that have only children. @type {Partial<Record<MarkdownNode['type'], keyof HTMLElementTagNameMap>>} */
-const TAGS = { paragraph: 'p', blockquote: 'blockquote', listItem: 'li', tableRow: 'tr', tableCell: 'td', emphasis: 'em', strong: 'strong', delete: 's' };
+const TAGS = {
+  paragraph: "p",
+  blockquote: "blockquote",
+  listItem: "li",
+  tableRow: "tr",
+  tableCell: "td",
+  emphasis: "em",
+  strong: "strong",
+  delete: "s",
+};
 
 /**
  * A text with its links.
@@ -32,7 +41,11 @@ const TAGS = { paragraph: 'p', blockquote: 'blockquote', listItem: 'li', tableRo
  * @param {Context} [context]
  */
 export function linked(text, context) {
-  return splitLinks(text, context).flatMap((piece) => (piece.href ? [link(piece.href, revealHidden(piece.text))] : revealHidden(piece.text)));
+  return splitLinks(text, context).flatMap((piece) =>
+    piece.href
+      ? [link(piece.href, revealHidden(piece.text))]
+      : revealHidden(piece.text),
+  );
 }
 
 /**
@@ -42,8 +55,17 @@ export function linked(text, context) {
  * @param {(Node|string)[]} children
  */
 function link(href, children) {
-  const isWeb = href.startsWith('http');
-  return h('a', { href, title: href, target: isWeb && '_blank', rel: 'noopener noreferrer' }, ...children);
+  const isWeb = href.startsWith("http");
+  return h(
+    "a",
+    {
+      href,
+      title: href,
+      target: isWeb && "_blank",
+      rel: "noopener noreferrer",
+    },
+    ...children,
+  );
 }
 
 /**
@@ -57,12 +79,12 @@ export async function showMarkdown(element, text, { store, context }) {
   const shown = JSON.stringify([text, context]);
   if (texts.get(element) === shown && element.firstChild) return;
   texts.set(element, shown);
-  element.classList.remove('markdown');
+  element.classList.remove("markdown");
   element.replaceChildren(...linked(text, context));
   if (!MARKUP.test(text)) return;
   const nodes = await parse(text, store);
   if (!nodes || texts.get(element) !== shown) return;
-  element.classList.add('markdown');
+  element.classList.add("markdown");
   element.replaceChildren(...elements(nodes, context ?? {}));
 }
 
@@ -82,7 +104,7 @@ function parse(text, store) {
 /** @param {string} text @param {Store} store @returns {Promise<MarkdownNode[]|null>} */
 async function load(text, store) {
   try {
-    return (await store.api.post('/markdown', { text })).children;
+    return (await store.api.post("/markdown", { text })).children;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     parsed.delete(text);
@@ -97,22 +119,62 @@ function elements(nodes, context) {
 
 /** @param {MarkdownNode} node @param {Context} context @returns {(Node|string)[]} */
 function elementOf(node, context) {
-  const value = node.value ?? '';
+  const value = node.value ?? "";
   const children = () => elements(node.children, context);
   const tag = TAGS[node.type];
-  if (node.type === 'listItem' && node.checked !== undefined) return [h('li', {}, node.checked ? '☑ ' : '☐ ', ...children())];
+  if (node.type === "listItem" && node.checked !== undefined)
+    return [h("li", {}, node.checked ? "☑ " : "☐ ", ...children())];
   if (tag) return [h(tag, {}, ...children())];
   switch (node.type) {
-    case 'text': return linked(value, context);
-    case 'inlineCode': return [h('code', {}, ...linked(value, context))];
-    case 'code': return [h('pre', { tabindex: '0', role: 'group', 'aria-label': node.lang ? `${node.lang} code` : 'Code' }, ...revealHidden(value))];
-    case 'heading': return [h('p', { class: 'heading', 'data-depth': node.depth }, ...children())];
-    case 'list': return [h(node.start === undefined ? 'ul' : 'ol', { start: node.start }, ...children())];
-    case 'table': return [h('div', { class: 'table', tabindex: '0', role: 'group', 'aria-label': 'Table' }, h('table', {}, ...children()))];
-    case 'thematicBreak': return [h('hr')];
-    case 'break': return [h('br')];
-    case 'link': return linkElement(node.url ?? '', plain(node.children, context));
-    default: return children();
+    case "text":
+      return linked(value, context);
+    case "inlineCode":
+      return [h("code", {}, ...linked(value, context))];
+    case "code":
+      return [
+        h(
+          "pre",
+          {
+            tabindex: "0",
+            role: "group",
+            "aria-label": node.lang ? `${node.lang} code` : "Code",
+          },
+          ...revealHidden(value),
+        ),
+      ];
+    case "heading":
+      return [
+        h("p", { class: "heading", "data-depth": node.depth }, ...children()),
+      ];
+    case "list":
+      return [
+        h(
+          node.start === undefined ? "ul" : "ol",
+          { start: node.start },
+          ...children(),
+        ),
+      ];
+    case "table":
+      return [
+        h(
+          "div",
+          {
+            class: "table",
+            tabindex: "0",
+            role: "group",
+            "aria-label": "Table",
+          },
+          h("table", {}, ...children()),
+        ),
+      ];
+    case "thematicBreak":
+      return [h("hr")];
+    case "break":
+      return [h("br")];
+    case "link":
+      return linkElement(node.url ?? "", plain(node.children, context));
+    default:
+      return children();
   }
 }
 
@@ -120,8 +182,10 @@ function elementOf(node, context) {
 function plain(nodes, context) {
   return elements(nodes, context).map((child) => {
     if (!(child instanceof HTMLElement)) return child;
-    for (const inner of [child, ...child.querySelectorAll('a')]) if (inner.localName === 'a' && inner !== child) inner.replaceWith(...inner.childNodes);
-    return child.localName === 'a' ? h('span', {}, ...child.childNodes) : child;
+    for (const inner of [child, ...child.querySelectorAll("a")])
+      if (inner.localName === "a" && inner !== child)
+        inner.replaceWith(...inner.childNodes);
+    return child.localName === "a" ? h("span", {}, ...child.childNodes) : child;
   });
 }
 
@@ -134,8 +198,13 @@ function plain(nodes, context) {
 function linkElement(url, children) {
   const href = webUrl(url);
   if (!href) return [...children, ` (${url})`];
-  const text = h('span', {}, ...children).textContent ?? '';
+  const text = h("span", {}, ...children).textContent ?? "";
   const { host, pathname } = new URL(href);
   const isPlain = text === url || text === href || text === host;
-  return [link(href, children), ...(isPlain ? [] : [h('span', { class: 'site' }, ` (${host || pathname})`)])];
+  return [
+    link(href, children),
+    ...(isPlain
+      ? []
+      : [h("span", { class: "site" }, ` (${host || pathname})`)]),
+  ];
 }

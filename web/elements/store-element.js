@@ -19,7 +19,7 @@ export class StoreElement extends HTMLElement {
    * @param {() => void} render
    */
   watch(parts, render) {
-    this.removed.addEventListener('abort', this.store.watch(parts, render));
+    this.removed.addEventListener("abort", this.store.watch(parts, render));
   }
 
   /**
@@ -30,7 +30,7 @@ export class StoreElement extends HTMLElement {
    */
   every(ms, action) {
     const timer = setInterval(action, ms);
-    this.removed.addEventListener('abort', () => clearInterval(timer));
+    this.removed.addEventListener("abort", () => clearInterval(timer));
   }
 
   disconnectedCallback() {

@@ -1,6 +1,6 @@
 /** `<time>` elements that show their distance from now. */
 
-import { absolute, relative } from '../core/time.js';
+import { absolute, relative } from "../core/time.js";
 
 /** @import { Form } from '../core/time.js' */
 
@@ -14,8 +14,8 @@ const SECOND = 1000;
  * @param {Form} [form]
  * @returns {HTMLTimeElement}
  */
-export function timeElement(ts, now, form = 'age') {
-  const element = document.createElement('time');
+export function timeElement(ts, now, form = "age") {
+  const element = document.createElement("time");
   element.dataset.form = form;
   startTicking(now);
   return setTime(element, ts);
@@ -30,7 +30,7 @@ export function timeElement(ts, now, form = 'age') {
  */
 export function setTime(element, ts) {
   const at = new Date(ts);
-  const iso = Number.isNaN(at.getTime()) ? '' : at.toISOString();
+  const iso = Number.isNaN(at.getTime()) ? "" : at.toISOString();
   if (element.dataset.ts !== iso) {
     element.dataset.ts = iso;
     element.dateTime = iso;
@@ -47,7 +47,7 @@ let clock;
 function startTicking(now) {
   if (!clock) {
     setInterval(tick, SECOND);
-    document.addEventListener('visibilitychange', tick);
+    document.addEventListener("visibilitychange", tick);
   }
   clock = now;
 }
@@ -55,12 +55,14 @@ function startTicking(now) {
 /** Updates every relative time on the page; one timer serves all of them. */
 export function tick() {
   if (document.hidden) return;
-  for (const element of document.querySelectorAll('time[data-ts]')) show(/** @type {HTMLTimeElement} */ (element));
+  for (const element of document.querySelectorAll("time[data-ts]"))
+    show(/** @type {HTMLTimeElement} */ (element));
 }
 
 /** @param {HTMLTimeElement} element */
 function show(element) {
   const { ts, form } = element.dataset;
-  const text = ts && clock ? relative(ts, clock(), /** @type {Form} */ (form)) : '';
+  const text =
+    ts && clock ? relative(ts, clock(), /** @type {Form} */ (form)) : "";
   if (element.textContent !== text) element.textContent = text;
 }

@@ -1,7 +1,12 @@
 /** Draws the visible rows of a long list, at most once a frame, and keeps the row being read in place. */
 
-import { anchoredScrollTop, OVERSCAN, scrollTopToReveal, visibleRange } from '../core/virtual.js';
-import { HubRow } from './hub-row.js';
+import {
+  anchoredScrollTop,
+  OVERSCAN,
+  scrollTopToReveal,
+  visibleRange,
+} from "../core/virtual.js";
+import { HubRow } from "./hub-row.js";
 
 /** @import { Row, Rows } from '../core/rows.js' */
 /** @import { Notification } from '../core/types.js' */
@@ -51,8 +56,10 @@ export class VirtualList {
     this.scroller = scroller;
     this.host = host;
     this.onDraw = onDraw;
-    scroller.addEventListener('scroll', () => this.#drawSoon(), { passive: true });
-    host.addEventListener('focusin', (event) => this.#focused(event));
+    scroller.addEventListener("scroll", () => this.#drawSoon(), {
+      passive: true,
+    });
+    host.addEventListener("focusin", (event) => this.#focused(event));
     this.#resized.observe(scroller);
   }
 
@@ -146,14 +153,17 @@ export class VirtualList {
 
   /** @param {FocusEvent} event */
   #focused(event) {
-    const row = /** @type {HTMLElement} */ (event.target).closest('hub-row');
+    const row = /** @type {HTMLElement} */ (event.target).closest("hub-row");
     if (row instanceof HubRow && row.row) this.#active = row.row.items[0];
     this.#updateTabStop();
   }
 
   #measure() {
     const probe = this.#shown.values().next().value;
-    this.#row = probe?.offsetHeight || parseFloat(getComputedStyle(this.host).getPropertyValue('--row')) || this.#row;
+    this.#row =
+      probe?.offsetHeight ||
+      parseFloat(getComputedStyle(this.host).getPropertyValue("--row")) ||
+      this.#row;
     this.#height = this.scroller.clientHeight;
     this.#drawSoon();
   }
@@ -163,7 +173,12 @@ export class VirtualList {
   }
 
   #viewport() {
-    return { top: this.scroller.scrollTop, height: this.#height, row: this.#row, count: this.count };
+    return {
+      top: this.scroller.scrollTop,
+      height: this.#height,
+      row: this.#row,
+      count: this.count,
+    };
   }
 
   /** @param {boolean} changed whether more than the scroll position changed */
@@ -176,13 +191,22 @@ export class VirtualList {
     const viewport = this.#viewport();
     const focused = this.focused;
     if (changed) {
-      viewport.top = this.#keepPlace(viewport, rows, focused && this.activeIndex > 0);
+      viewport.top = this.#keepPlace(
+        viewport,
+        rows,
+        focused && this.activeIndex > 0,
+      );
     }
     this.#recordVisible(viewport, rows);
     // During fast scrolling, rows beyond the edges would be replaced before they are seen; they are drawn at rest.
-    this.#isFast = !changed && Math.abs(viewport.top - this.#top) > viewport.height;
+    this.#isFast =
+      !changed && Math.abs(viewport.top - this.#top) > viewport.height;
     this.#top = viewport.top;
-    this.#place(visibleRange(viewport, this.#isFast ? 1 : OVERSCAN), rows, changed);
+    this.#place(
+      visibleRange(viewport, this.#isFast ? 1 : OVERSCAN),
+      rows,
+      changed,
+    );
     this.onDraw();
   }
 
@@ -199,7 +223,13 @@ export class VirtualList {
     if (anchor) {
       const found = rows.indexOf(anchor.item);
       const is = found >= 0 ? found : rows.below(anchor.item.id);
-      top = anchoredScrollTop(viewport.top, viewport.row, anchor.index, is, reading);
+      top = anchoredScrollTop(
+        viewport.top,
+        viewport.row,
+        anchor.index,
+        is,
+        reading,
+      );
     }
     this.host.style.height = `${rows.length * viewport.row}px`;
     if (top !== viewport.top) this.scroller.scrollTop = top;
@@ -213,11 +243,17 @@ export class VirtualList {
    * @param {Rows} rows
    */
   #recordVisible(viewport, rows) {
-    const index = Math.min(Math.floor(Math.max(viewport.top, 0) / viewport.row), rows.length - 1);
+    const index = Math.min(
+      Math.floor(Math.max(viewport.top, 0) / viewport.row),
+      rows.length - 1,
+    );
     const row = rows.at(index);
     this.#anchor = row ? { item: row.items[0], index } : null;
-    this.#rowsBelow = viewport.count - Math.ceil((viewport.top + viewport.height) / viewport.row);
-    if (viewport.height > 0 && row) this.#newestSeen = Math.max(this.#newestSeen, row.id);
+    this.#rowsBelow =
+      viewport.count -
+      Math.ceil((viewport.top + viewport.height) / viewport.row);
+    if (viewport.height > 0 && row)
+      this.#newestSeen = Math.max(this.#newestSeen, row.id);
   }
 
   /**
@@ -245,7 +281,9 @@ export class VirtualList {
     }
     for (const element of free) element.remove();
     this.#shown = shown;
-    this.#order = [...wanted.keys()].map((row) => /** @type {HubRow} */ (shown.get(row)));
+    this.#order = [...wanted.keys()].map(
+      (row) => /** @type {HubRow} */ (shown.get(row)),
+    );
     this.#updateTabStop();
     if (changed) this.#sort();
     else this.#sortLater();
@@ -254,13 +292,16 @@ export class VirtualList {
   /** During scrolling, only the content of rows changes, because moving them in the document is expensive. */
   #sortLater() {
     clearTimeout(this.#sorting);
-    this.#sorting = setTimeout(() => (this.#isFast ? this.#draw(false) : this.#sort()), SCROLL_PAUSE);
+    this.#sorting = setTimeout(
+      () => (this.#isFast ? this.#draw(false) : this.#sort()),
+      SCROLL_PAUSE,
+    );
   }
 
   /** Sorts the rows in the document, because screen readers read them in that order. */
   #sort() {
     clearTimeout(this.#sorting);
-    const focused = document.activeElement?.closest('hub-row');
+    const focused = document.activeElement?.closest("hub-row");
     /** @type {Element|null} */
     let next = this.host.firstElementChild;
     for (const element of this.#order) {
@@ -299,12 +340,17 @@ export class VirtualList {
   /** Makes exactly one row reachable by Tab. */
   #updateTabStop() {
     const active = this.#active;
-    let stop = this.#shown.get(/** @type {Row} */ (this.#rows?.at(this.activeIndex)));
+    let stop = this.#shown.get(
+      /** @type {Row} */ (this.#rows?.at(this.activeIndex)),
+    );
     stop ??= this.#shown.values().next().value;
     for (const element of this.#shown.values()) {
       const wanted = element === stop ? 0 : -1;
       if (element.tabIndex !== wanted) element.tabIndex = wanted;
-      element.toggleAttribute('data-active', active !== null && element === stop && this.activeIndex >= 0);
+      element.toggleAttribute(
+        "data-active",
+        active !== null && element === stop && this.activeIndex >= 0,
+      );
     }
   }
 }

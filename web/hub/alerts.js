@@ -1,11 +1,20 @@
 /** Alerts the person outside the page: title, icon, badge, browser notifications, sound. */
 
-import { alertFor, alertForRest, callsOf, iconState, iconUrl, MORE, pageTitle, selectAlerts } from '../core/alerts.js';
-import { isFocused, trackFocus } from './focus.js';
-import { Problem } from './problem.js';
-import { queueNow } from './queue.js';
-import { alertBySound } from './sound.js';
-import { canNotify, workerRegistration } from './worker.js';
+import {
+  alertFor,
+  alertForRest,
+  callsOf,
+  iconState,
+  iconUrl,
+  MORE,
+  pageTitle,
+  selectAlerts,
+} from "../core/alerts.js";
+import { isFocused, trackFocus } from "./focus.js";
+import { Problem } from "./problem.js";
+import { queueNow } from "./queue.js";
+import { alertBySound } from "./sound.js";
+import { canNotify, workerRegistration } from "./worker.js";
 
 /** @import { Call } from '../core/alerts.js' */
 /** @import { Store } from './store.js' */
@@ -13,7 +22,7 @@ import { canNotify, workerRegistration } from './worker.js';
 /** The most times that a browser notification is shown until it is in the browser's list. */
 const ATTEMPTS = 3;
 /** The tag of the notification that the person is signed out. */
-const SIGNED_OUT = 'signed-out';
+const SIGNED_OUT = "signed-out";
 
 /**
  * Whether this browser shows notifications of this page.
@@ -21,13 +30,13 @@ const SIGNED_OUT = 'signed-out';
  * @returns {'granted'|'denied'|'default'|'missing'}
  */
 export function permission() {
-  return canNotify() ? Notification.permission : 'missing';
+  return canNotify() ? Notification.permission : "missing";
 }
 
 /** Asks the person for permission: call it from a click only. */
 export async function askPermission() {
-  if (permission() === 'default') await Notification.requestPermission();
-  if (permission() === 'granted') workerRegistration();
+  if (permission() === "default") await Notification.requestPermission();
+  if (permission() === "granted") workerRegistration();
   return permission();
 }
 
@@ -49,13 +58,23 @@ export class Alerts {
     const { store } = this;
     const signal = store.closed;
     trackFocus(store.api, signal);
-    const stop = store.watch(['needs', 'sessions', 'feed', 'connection'], () => this.#update());
-    navigator.serviceWorker?.addEventListener('message', (event) => this.#receive(event), { signal });
+    const stop = store.watch(["needs", "sessions", "feed", "connection"], () =>
+      this.#update(),
+    );
+    navigator.serviceWorker?.addEventListener(
+      "message",
+      (event) => this.#receive(event),
+      { signal },
+    );
     // The message lets the worker close what no page could close any more.
-    addEventListener('pagehide', () => navigator.serviceWorker?.controller?.postMessage('leaving'), { signal });
-    signal.addEventListener('abort', () => {
+    addEventListener(
+      "pagehide",
+      () => navigator.serviceWorker?.controller?.postMessage("leaving"),
+      { signal },
+    );
+    signal.addEventListener("abort", () => {
       stop();
-      showInTab(0, 'signed-out');
+      showInTab(0, "signed-out");
     });
   }
 
@@ -66,8 +85,13 @@ export class Alerts {
     this.#change(async (registration) => {
       for (const shown of await registration.getNotifications()) shown.close();
       if (await isFocused()) return;
-      const body = 'The session has ended. To be notified again, run hubctl dashboard.';
-      await display(registration, 'hub: signed out', { tag: SIGNED_OUT, body, data: { id: null } });
+      const body =
+        "The session has ended. To be notified again, run hubctl dashboard.";
+      await display(registration, "hub: signed out", {
+        tag: SIGNED_OUT,
+        body,
+        data: { id: null },
+      });
     });
   }
 
@@ -75,16 +99,29 @@ export class Alerts {
   #update() {
     const { store } = this;
     const { open } = queueNow(store);
-    showInTab(open.length, iconState(open.map(({ need }) => need.kind), store.connection.state));
+    showInTab(
+      open.length,
+      iconState(
+        open.map(({ need }) => need.kind),
+        store.connection.state,
+      ),
+    );
     if (!store.ready) return;
     const calls = callsOf(store.needs);
     const before = this.#known;
     this.#known = new Map(calls.map((call) => [call.tag, call]));
     // Needs from before the page was opened are in the page, which the person has just opened.
-    const isNew = (/** @type {Call} */ { tag, ts }) => (before ? !before.has(tag) : Date.parse(ts) > this.#openedAt);
+    const isNew = (/** @type {Call} */ { tag, ts }) =>
+      before ? !before.has(tag) : Date.parse(ts) > this.#openedAt;
     if (store.isLeader) this.#call(calls.filter(isNew));
-    this.#replace(calls.filter(({ tag, answers }) => before?.has(tag) && !isEqual(before.get(tag)?.answers, answers)));
-    if (!before || [...before.keys()].some((tag) => !this.#isOpen(tag))) this.#closeSettled();
+    this.#replace(
+      calls.filter(
+        ({ tag, answers }) =>
+          before?.has(tag) && !isEqual(before.get(tag)?.answers, answers),
+      ),
+    );
+    if (!before || [...before.keys()].some((tag) => !this.#isOpen(tag)))
+      this.#closeSettled();
   }
 
   /** @param {Call[]} calls that are new */
@@ -115,8 +152,10 @@ export class Alerts {
     this.#change(async (registration) => {
       for (const call of calls) {
         const { title, options } = alertFor(call);
-        const isShown = (await registration.getNotifications({ tag: call.tag })).length > 0;
-        if (isShown && this.#isOpen(call.tag)) await display(registration, title, options);
+        const isShown =
+          (await registration.getNotifications({ tag: call.tag })).length > 0;
+        if (isShown && this.#isOpen(call.tag))
+          await display(registration, title, options);
       }
     });
   }
@@ -124,7 +163,10 @@ export class Alerts {
   #closeSettled() {
     this.#change(async (registration) => {
       for (const shown of await registration.getNotifications()) {
-        const isOpen = shown.tag === MORE ? (this.#known?.size ?? 0) > 0 : this.#isOpen(shown.tag);
+        const isOpen =
+          shown.tag === MORE
+            ? (this.#known?.size ?? 0) > 0
+            : this.#isOpen(shown.tag);
         if (!isOpen) shown.close();
       }
     });
@@ -136,8 +178,10 @@ export class Alerts {
    * @param {(registration: ServiceWorkerRegistration) => Promise<void>} change
    */
   #change(change) {
-    if (permission() !== 'granted') return;
-    this.#queue = this.#queue.then(async () => change(await workerRegistration())).catch((error) => console.warn('a notification is not shown', error));
+    if (permission() !== "granted") return;
+    this.#queue = this.#queue
+      .then(async () => change(await workerRegistration()))
+      .catch((error) => console.warn("a notification is not shown", error));
   }
 
   /**
@@ -146,10 +190,10 @@ export class Alerts {
    * @param {MessageEvent<{kind: 'answer'|'open', id: number, label: string, answer: import('../core/types.js').Schemas['Answer']}>} event
    */
   #receive({ data, ports }) {
-    if (data.kind === 'open' && data.id !== null) openNotification(data.id);
+    if (data.kind === "open" && data.id !== null) openNotification(data.id);
     // One tab answers: the one that reads the stream.
-    if (data.kind !== 'answer' || !this.store.isLeader) return;
-    ports[0]?.postMessage('taken');
+    if (data.kind !== "answer" || !this.store.isLeader) return;
+    ports[0]?.postMessage("taken");
     this.#answer(data.id, data.label, data.answer);
   }
 
@@ -166,7 +210,13 @@ export class Alerts {
       if (!(error instanceof Problem)) throw error;
       const { message } = error;
       store.toast(`Not answered: ${message}`, { problem: error });
-      this.#change((registration) => display(registration, `Not answered: ${label}`, { tag: String(id), body: message, data: { id } }));
+      this.#change((registration) =>
+        display(registration, `Not answered: ${label}`, {
+          tag: String(id),
+          body: message,
+          data: { id },
+        }),
+      );
     }
   }
 }
@@ -182,7 +232,8 @@ export class Alerts {
 async function display(registration, title, options) {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     await registration.showNotification(title, options);
-    if ((await registration.getNotifications({ tag: options.tag })).length > 0) return;
+    if ((await registration.getNotifications({ tag: options.tag })).length > 0)
+      return;
   }
 }
 
@@ -197,8 +248,8 @@ function isEqual(a, b) {
  * @param {number} id
  */
 export function openNotification(id) {
-  history.pushState(null, '', `${location.pathname}?id=${id}`);
-  dispatchEvent(new PopStateEvent('popstate'));
+  history.pushState(null, "", `${location.pathname}?id=${id}`);
+  dispatchEvent(new PopStateEvent("popstate"));
 }
 
 /** @type {HTMLLinkElement|null} */
@@ -210,7 +261,8 @@ let badge = -1;
  * @param {import('../core/alerts.js').IconState} state
  */
 function showInTab(count, state) {
-  document.title = state === 'signed-out' ? 'hub: signed out' : pageTitle(count);
+  document.title =
+    state === "signed-out" ? "hub: signed out" : pageTitle(count);
   link ??= document.querySelector('link[rel="icon"]');
   const url = iconUrl(count, state);
   if (link && link.href !== url) link.href = url;

@@ -1,7 +1,7 @@
 /** Calls the hub's HTTP API with the session's token. Before each call, the hub must have proved its identity. */
 
-import { Problem } from './problem.js';
-import { importKey, prove } from './proof.js';
+import { Problem } from "./problem.js";
+import { importKey, prove } from "./proof.js";
 
 /** The timeout of a call, in ms. */
 const TIMEOUT = 15_000;
@@ -11,7 +11,12 @@ const FRESH = 1000;
 /** The hub did not answer. */
 class Unreachable extends Problem {
   constructor() {
-    super({ status: 0, code: 'unreachable', title: 'the hub does not answer', hint: 'check it with hubctl status; start it with hubctl up' });
+    super({
+      status: 0,
+      code: "unreachable",
+      title: "the hub does not answer",
+      hint: "check it with hubctl status; start it with hubctl up",
+    });
   }
 }
 
@@ -32,7 +37,7 @@ export class Api {
    * @returns {Promise<any>}
    */
   get(path) {
-    return this.#call('GET', path);
+    return this.#call("GET", path);
   }
 
   /**
@@ -41,7 +46,7 @@ export class Api {
    * @returns {Promise<any>}
    */
   post(path, body = {}) {
-    return this.#call('POST', path, body);
+    return this.#call("POST", path, body);
   }
 
   /**
@@ -50,7 +55,7 @@ export class Api {
    * @returns {Promise<any>}
    */
   put(path, body) {
-    return this.#call('PUT', path, body);
+    return this.#call("PUT", path, body);
   }
 
   /**
@@ -58,7 +63,7 @@ export class Api {
    * @returns {Promise<any>}
    */
   delete(path) {
-    return this.#call('DELETE', path);
+    return this.#call("DELETE", path);
   }
 
   /**
@@ -70,7 +75,10 @@ export class Api {
    * @returns {Promise<Response>}
    */
   async stream(path, headers, signal) {
-    const response = await this.#fetch(path, { headers: { ...this.#headers(), ...headers }, signal });
+    const response = await this.#fetch(path, {
+      headers: { ...this.#headers(), ...headers },
+      signal,
+    });
     await this.#check(response);
     return response;
   }
@@ -82,7 +90,7 @@ export class Api {
    */
   async #call(method, path, body) {
     const headers = this.#headers();
-    if (body !== undefined) headers['content-type'] = 'application/json';
+    if (body !== undefined) headers["content-type"] = "application/json";
     const response = await this.#fetch(path, {
       method,
       headers,
@@ -107,12 +115,15 @@ export class Api {
     const { token } = this;
     if (token === null || performance.now() - this.#answeredAt < FRESH) return;
     this.#key ??= importKey(token);
-    this.#proving ??= this.#key.then((key) => prove(key, AbortSignal.timeout(TIMEOUT))).finally(() => (this.#proving = null));
+    this.#proving ??= this.#key
+      .then((key) => prove(key, AbortSignal.timeout(TIMEOUT)))
+      .finally(() => (this.#proving = null));
     try {
       await this.reach(() => this.#proving);
       this.#answeredAt = performance.now();
     } catch (error) {
-      if (/** @type {Problem} */ (error).status === 401) this.onSignedOut(/** @type {Problem} */ (error));
+      if (/** @type {Problem} */ (error).status === 401)
+        this.onSignedOut(/** @type {Problem} */ (error));
       throw error;
     }
   }
@@ -144,12 +155,17 @@ export class Api {
     await this.prove();
     init.signal?.throwIfAborted();
     try {
-      const response = await fetch(path, { ...init, credentials: 'omit', redirect: 'error' });
+      const response = await fetch(path, {
+        ...init,
+        credentials: "omit",
+        redirect: "error",
+      });
       this.#answeredAt = performance.now();
       return response;
     } catch (error) {
       this.doubt();
-      if (init.signal?.aborted && init.signal.reason?.name === 'AbortError') throw error;
+      if (init.signal?.aborted && init.signal.reason?.name === "AbortError")
+        throw error;
       throw new Unreachable();
     }
   }
@@ -159,8 +175,18 @@ export class Api {
     if (response.ok) return;
     const body = await response.json().catch(() => null);
     const title = `the hub answered ${response.status}`;
-    const problem = new Problem({ status: response.status, code: 'unknown', title, ...body });
-    if (response.status === 401 && this.token !== null && problem.code !== 'bad_code') this.onSignedOut(problem);
+    const problem = new Problem({
+      status: response.status,
+      code: "unknown",
+      title,
+      ...body,
+    });
+    if (
+      response.status === 401 &&
+      this.token !== null &&
+      problem.code !== "bad_code"
+    )
+      this.onSignedOut(problem);
     throw problem;
   }
 }

@@ -1,7 +1,7 @@
 /** Loads data outside the live parts of the page: sessions that have just ended, and old notifications that other items refer to. */
 
-import { Problem } from './problem.js';
-import { isEnded } from '../core/sessions.js';
+import { Problem } from "./problem.js";
+import { isEnded } from "../core/sessions.js";
 
 /** @import { Session } from '../core/types.js' */
 /** @import { Store } from './store.js' */
@@ -19,9 +19,9 @@ export class Archive {
   /** @param {Store} store */
   constructor(store) {
     this.store = store;
-    const stop = store.watch(['sessions'], () => this.#compare());
-    store.closed.addEventListener('abort', stop);
-    store.addEventListener('missing', (event) => {
+    const stop = store.watch(["sessions"], () => this.#compare());
+    store.closed.addEventListener("abort", stop);
+    store.addEventListener("missing", (event) => {
       this.#missing.add(/** @type {CustomEvent<number>} */ (event).detail);
       this.#loadMissing();
     });
@@ -41,7 +41,11 @@ export class Archive {
   /** @param {Session} session */
   async #loadSession({ id, project }) {
     await this.#retryLater(async () => {
-      this.#add(await this.store.api.get(`/sessions/${encodeURIComponent(id)}?project=${encodeURIComponent(project)}`));
+      this.#add(
+        await this.store.api.get(
+          `/sessions/${encodeURIComponent(id)}?project=${encodeURIComponent(project)}`,
+        ),
+      );
     });
   }
 
@@ -50,7 +54,7 @@ export class Archive {
     const key = `${session.project}/${session.id}`;
     if (!isEnded(session) || this.store.sessions.has(key)) return;
     this.store.endedSessions.set(key, session);
-    this.store.changed('sessions');
+    this.store.changed("sessions");
   }
 
   async #loadMissing() {
@@ -59,7 +63,9 @@ export class Archive {
     if (id === undefined) return;
     this.#requests += 1;
     this.#missing.delete(id);
-    await this.#retryLater(async () => this.store.addOlder(id, await this.#get(id)));
+    await this.#retryLater(async () =>
+      this.store.addOlder(id, await this.#get(id)),
+    );
     this.#requests -= 1;
     this.#loadMissing();
   }

@@ -14,11 +14,18 @@
  * @property {CryptoKey} key the session's token
  */
 
-import { answer, importKey, NotTheHub, prove, sign, SessionOver } from './proof.js';
+import {
+  answer,
+  importKey,
+  NotTheHub,
+  prove,
+  sign,
+  SessionOver,
+} from "./proof.js";
 
-const STORE = 'devices';
+const STORE = "devices";
 /** The one record. */
-const OWN = 'own';
+const OWN = "own";
 /** The timeout of a proof, in ms. */
 const TIMEOUT = 15_000;
 
@@ -30,9 +37,11 @@ const TIMEOUT = 15_000;
 export async function remember({ token, expires_at }) {
   try {
     const key = await importKey(token);
-    await access('readwrite', (store) => store.put({ ...key, expires_at }, OWN));
+    await access("readwrite", (store) =>
+      store.put({ ...key, expires_at }, OWN),
+    );
   } catch (error) {
-    console.warn('this browser does not remember the session', error);
+    console.warn("this browser does not remember the session", error);
   }
 }
 
@@ -48,11 +57,17 @@ export async function resume(api) {
   if (!device) return null;
   if (!(Date.parse(device.expires_at) > Date.now())) throw new SessionOver();
   await api.reach(() => prove(device, AbortSignal.timeout(TIMEOUT)));
-  const { challenge } = await api.post('/login/challenge');
+  const { challenge } = await api.post("/login/challenge");
   const proof = await answer(device, challenge);
-  const login = await api.post('/login/resume', { session: device.id, challenge, proof });
+  const login = await api.post("/login/resume", {
+    session: device.id,
+    challenge,
+    proof,
+  });
   // Another token would be the session of another program, which could prove that.
-  const [ours, theirs] = await Promise.all([device, await importKey(login.token)].map((key) => sign(key, challenge)));
+  const [ours, theirs] = await Promise.all(
+    [device, await importKey(login.token)].map((key) => sign(key, challenge)),
+  );
   if (ours !== theirs) throw new NotTheHub();
   return login;
 }
@@ -60,7 +75,7 @@ export async function resume(api) {
 /** @returns {Promise<Device|null>} */
 async function recall() {
   try {
-    const device = await access('readonly', (store) => store.get(OWN));
+    const device = await access("readonly", (store) => store.get(OWN));
     return device?.key instanceof CryptoKey ? device : null;
   } catch {
     return null;
@@ -73,7 +88,7 @@ async function recall() {
  * @returns {Promise<any>} the request's result, once it is stored
  */
 async function access(mode, act) {
-  const opening = indexedDB.open('hub', 1);
+  const opening = indexedDB.open("hub", 1);
   opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
   const database = await finished(opening);
   try {

@@ -3,9 +3,9 @@
  * the hub knows it.
  */
 
-import { Stream } from './stream.js';
+import { Stream } from "./stream.js";
 
-const LOCK = 'hub-focus';
+const LOCK = "hub-focus";
 
 /**
  * Holds the lock and the stream while this tab has the focus. Both end with the tab, however it ends.
@@ -18,19 +18,23 @@ export function trackFocus(api, signal) {
   const update = () => {
     release();
     if (signal.aborted || !document.hasFocus()) return;
-    const stream = new Stream(api, { events: () => {}, connection: () => {} }, () => 'kinds=preferences&focused=true');
+    const stream = new Stream(
+      api,
+      { events: () => {}, connection: () => {} },
+      () => "kinds=preferences&focused=true",
+    );
     const held = new Promise((resolve) => {
       release = () => {
         stream.stop();
         resolve(undefined);
       };
     });
-    navigator.locks.request(LOCK, { mode: 'shared' }, () => held);
-    stream.run(() => '');
+    navigator.locks.request(LOCK, { mode: "shared" }, () => held);
+    stream.run(() => "");
   };
-  addEventListener('focus', update, { signal });
-  addEventListener('blur', update, { signal });
-  signal.addEventListener('abort', update);
+  addEventListener("focus", update, { signal });
+  addEventListener("blur", update, { signal });
+  signal.addEventListener("abort", update);
   update();
 }
 

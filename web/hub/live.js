@@ -6,18 +6,18 @@
  * elects the tab that reads the stream; when that tab is closed, another one continues after the last event.
  */
 
-import { Stream } from './stream.js';
-import { Problem } from './problem.js';
+import { Stream } from "./stream.js";
+import { Problem } from "./problem.js";
 
 /** @import { ServerEvent } from '../core/sse.js' */
 /** @import { Connection, Notification, Schemas } from '../core/types.js' */
 /** @import { Store } from './store.js' */
 
-const KINDS = 'notification,sessions,delivery,seen,presence,preferences,need';
+const KINDS = "notification,sessions,delivery,seen,presence,preferences,need";
 
 export class Live {
   /** The place up to which the log was read, `EPOCH-SEQ`. */
-  #cursor = '';
+  #cursor = "";
   /** Events that arrived while the page was loading. @type {ServerEvent[]|null} */
   #queue = [];
   /** The names of the lists of the last load, until an event changes them. @type {Partial<Record<'sessions_tag'|'needs_tag', string>>} */
@@ -38,42 +38,51 @@ export class Live {
   async start() {
     const { store, tabs } = this;
     const signal = store.closed;
-    signal.addEventListener('abort', () => this.#end());
+    signal.addEventListener("abort", () => this.#end());
     const unsubscribe = tabs.subscribe((message) => {
-      if (message.kind === 'events') this.#receive(message.events);
-      if (message.kind === 'connection') this.#noteConnection(message.connection);
-      if (message.kind === 'hello' && store.isLeader) this.#sendState();
+      if (message.kind === "events") this.#receive(message.events);
+      if (message.kind === "connection")
+        this.#noteConnection(message.connection);
+      if (message.kind === "hello" && store.isLeader) this.#sendState();
     });
-    signal.addEventListener('abort', unsubscribe);
+    signal.addEventListener("abort", unsubscribe);
     const reconnect = () => document.hidden || this.#stream?.reconnect();
-    addEventListener('online', reconnect, { signal });
-    document.addEventListener('visibilitychange', reconnect, { signal });
+    addEventListener("online", reconnect, { signal });
+    document.addEventListener("visibilitychange", reconnect, { signal });
     await this.#loadUntilDone();
     tabs.lead(() => this.#lead(), signal);
-    tabs.post({ kind: 'hello' });
+    tabs.post({ kind: "hello" });
   }
 
   /** The connection of the tab that reads the stream. @param {Connection} connection */
   #noteConnection(connection) {
-    if (connection.state !== 'live') this.store.api.doubt();
+    if (connection.state !== "live") this.store.api.doubt();
     this.store.setConnection(connection);
   }
 
   #end() {
     this.#stream?.stop();
     this.store.isLeader = false;
-    this.store.setConnection({ state: 'signed-out' });
+    this.store.setConnection({ state: "signed-out" });
   }
 
   /** Retries loading until it succeeds, because a hub that is down may return. */
   async #loadUntilDone() {
     const { store } = this;
-    for (let pause = 500; !store.closed.aborted; pause = Math.min(pause * 1.5, 10_000)) {
+    for (
+      let pause = 500;
+      !store.closed.aborted;
+      pause = Math.min(pause * 1.5, 10_000)
+    ) {
       try {
         return await this.#load();
       } catch (error) {
         if (!(error instanceof Problem) || error.status === 401) throw error;
-        store.setConnection({ state: 'retrying', retryAt: Date.now() + pause, reason: error.message });
+        store.setConnection({
+          state: "retrying",
+          retryAt: Date.now() + pause,
+          reason: error.message,
+        });
         await new Promise((resolve) => setTimeout(resolve, pause));
       }
     }
@@ -93,27 +102,40 @@ export class Live {
   #lead() {
     const { store, tabs } = this;
     store.isLeader = true;
-    this.#stream = new Stream(store.api, {
-      events: (events) => {
-        tabs.post({ kind: 'events', events });
-        this.#receive(events);
+    this.#stream = new Stream(
+      store.api,
+      {
+        events: (events) => {
+          tabs.post({ kind: "events", events });
+          this.#receive(events);
+        },
+        connection: (connection) => {
+          store.setConnection(connection);
+          tabs.post({ kind: "connection", connection: store.connection });
+        },
       },
-      connection: (connection) => {
-        store.setConnection(connection);
-        tabs.post({ kind: 'connection', connection: store.connection });
-      },
-    }, () => `${new URLSearchParams({ kinds: KINDS, ...this.#tags })}`);
+      () => `${new URLSearchParams({ kinds: KINDS, ...this.#tags })}`,
+    );
     this.#stream.run(() => this.#cursor);
   }
 
   /** Sends a new tab the state that no later event repeats. */
   #sendState() {
-    this.tabs.post({ kind: 'connection', connection: this.store.connection });
+    this.tabs.post({ kind: "connection", connection: this.store.connection });
     const waiters = [...this.store.waiters].map(([key, waiter]) => {
-      const slash = key.lastIndexOf('/');
-      return { project: key.slice(0, slash), inbox: key.slice(slash + 1), waiter };
+      const slash = key.lastIndexOf("/");
+      return {
+        project: key.slice(0, slash),
+        inbox: key.slice(slash + 1),
+        waiter,
+      };
     });
-    this.tabs.post({ kind: 'events', events: [{ event: 'presence', data: JSON.stringify({ waiters, held: [] }) }] });
+    this.tabs.post({
+      kind: "events",
+      events: [
+        { event: "presence", data: JSON.stringify({ waiters, held: [] }) },
+      ],
+    });
   }
 
   /** @param {ServerEvent[]} events */
@@ -130,12 +152,12 @@ export class Live {
     const add = () => {
       if (arrived.length === 0) return;
       this.store.feed.add(arrived);
-      this.store.changed('feed');
+      this.store.changed("feed");
       arrived = [];
     };
     for (const { event, data } of events) {
       const body = JSON.parse(data);
-      if (event === 'notification') arrived.push(body);
+      if (event === "notification") arrived.push(body);
       else {
         // It may be about one of them.
         add();
@@ -151,31 +173,33 @@ export class Live {
    */
   #applyEvent(event, body) {
     const { store } = this;
-    if (event === 'seen') {
+    if (event === "seen") {
       store.markSeen(body);
-    } else if (event === 'delivery') {
+    } else if (event === "delivery") {
       store.feed.applyDelivery(body);
-      store.changed('feed');
-    } else if (event === 'sessions') {
+      store.changed("feed");
+    } else if (event === "sessions") {
       delete this.#tags.sessions_tag;
       store.updateSessions(body);
-    } else if (event === 'presence') {
+    } else if (event === "presence") {
       this.#applyPresence(body);
-    } else if (event === 'need') {
+    } else if (event === "need") {
       delete this.#tags.needs_tag;
       store.setNeeds(body.needs);
-    } else if (event === 'preferences') {
+    } else if (event === "preferences") {
       store.preferences = body;
-      store.changed('preferences');
-    } else if (event === 'reset' || event === 'gap') {
+      store.changed("preferences");
+    } else if (event === "reset" || event === "gap") {
       this.#reload(event, body);
     }
   }
 
   /** @param {Schemas['PresenceEvent']} presence */
   #applyPresence({ waiters }) {
-    this.store.waiters = new Map(waiters.map((it) => [`${it.project}/${it.inbox}`, it.waiter]));
-    this.store.changed('waiters');
+    this.store.waiters = new Map(
+      waiters.map((it) => [`${it.project}/${it.inbox}`, it.waiter]),
+    );
+    this.store.changed("waiters");
   }
 
   /**
@@ -185,8 +209,8 @@ export class Live {
   async #reload(event, { from, to }) {
     this.#queue ??= [];
     this.store.toast(
-      event === 'reset'
-        ? 'The hub has another log now. The page was reloaded.'
+      event === "reset"
+        ? "The hub has another log now. The page was reloaded."
         : `The hub no longer has the notifications ${from} to ${to}. The page was reloaded.`,
     );
     await this.#loadUntilDone();

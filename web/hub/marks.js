@@ -1,6 +1,6 @@
 /** Sets the person's marks: one, several, or all of a filter. Each change can be undone exactly. */
 
-import { matches, normalize, toMarks } from '../core/filter.js';
+import { matches, normalize, toMarks } from "../core/filter.js";
 
 /** @import { Filter } from '../core/filter.js' */
 /** @import { Store } from './store.js' */
@@ -20,7 +20,10 @@ export async function setMarks(store, ids, seen) {
   const changed = store.markSeen({ ids, seen });
   const done = await store.attempt(async () => {
     for (let from = 0; from < ids.length; from += BATCH) {
-      await store.api.post('/seen', { ids: ids.slice(from, from + BATCH), seen });
+      await store.api.post("/seen", {
+        ids: ids.slice(from, from + BATCH),
+        seen,
+      });
     }
   });
   if (!done) store.markSeen({ ids: changed, seen: !seen });
@@ -35,7 +38,9 @@ export async function setMarks(store, ids, seen) {
  */
 export async function markAllSeen(store, filter) {
   const chosen = { ...normalize(filter), unseen: true };
-  const loaded = [...store.feed].filter((one) => matches(chosen, one)).map(({ id }) => id);
+  const loaded = [...store.feed]
+    .filter((one) => matches(chosen, one))
+    .map(({ id }) => id);
   const show = (/** @type {boolean} */ seen) => {
     store.feed.invalidate(filter);
     store.markSeen({ ids: loaded, seen });
@@ -43,12 +48,19 @@ export async function markAllSeen(store, filter) {
   show(true);
   await store.attempt(async () => {
     try {
-      const { changed, undo } = await store.api.post('/seen', toMarks(filter, store.feed.newest));
-      const setBack = () => store.attempt(async () => {
-        await store.api.post('/seen', { undo });
-        show(false);
-      });
-      store.toast(changed === 1 ? 'Marked 1 as read.' : `Marked ${changed} as read.`, undo === undefined ? {} : { undo: setBack });
+      const { changed, undo } = await store.api.post(
+        "/seen",
+        toMarks(filter, store.feed.newest),
+      );
+      const setBack = () =>
+        store.attempt(async () => {
+          await store.api.post("/seen", { undo });
+          show(false);
+        });
+      store.toast(
+        changed === 1 ? "Marked 1 as read." : `Marked ${changed} as read.`,
+        undo === undefined ? {} : { undo: setBack },
+      );
     } catch (error) {
       show(false);
       throw error;

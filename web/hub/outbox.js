@@ -1,7 +1,7 @@
 /** The answers of this page: each is held back for a few seconds, in which the person can undo it, and then sent. */
 
-import { Problem } from './problem.js';
-import { isOpen } from '../core/attention.js';
+import { Problem } from "./problem.js";
+import { isOpen } from "../core/attention.js";
 
 /** @import { Need } from '../core/types.js' */
 /** @import { Store } from './store.js' */
@@ -47,9 +47,15 @@ class Outbox {
   constructor(store) {
     this.store = store;
     const signal = store.closed;
-    document.addEventListener('visibilitychange', () => document.hidden && this.flush(), { signal });
-    addEventListener('pagehide', () => this.flush(), { signal });
-    addEventListener('beforeunload', (event) => this.#beforeUnload(event), { signal });
+    document.addEventListener(
+      "visibilitychange",
+      () => document.hidden && this.flush(),
+      { signal },
+    );
+    addEventListener("pagehide", () => this.flush(), { signal });
+    addEventListener("beforeunload", (event) => this.#beforeUnload(event), {
+      signal,
+    });
   }
 
   /** A page that is closed sends nothing more, so the browser asks the person to wait. @param {BeforeUnloadEvent} event */
@@ -94,18 +100,26 @@ class Outbox {
   hold({ id, revision, until }, answer, label) {
     if (this.#held.has(id) || this.#sending.has(id)) return;
     const now = this.store.now();
-    const left = until === undefined ? UNDO_TIME : Math.min(UNDO_TIME, Date.parse(until) - now - MARGIN);
+    const left =
+      until === undefined
+        ? UNDO_TIME
+        : Math.min(UNDO_TIME, Date.parse(until) - now - MARGIN);
     const wait = Math.max(0, left);
     this.#problems.delete(id);
-    this.#held.set(id, { answer: { ...answer, revision }, label, due: now + wait, timer: setTimeout(() => this.send(id), wait) });
-    this.store.changed('needs');
+    this.#held.set(id, {
+      answer: { ...answer, revision },
+      label,
+      due: now + wait,
+      timer: setTimeout(() => this.send(id), wait),
+    });
+    this.store.changed("needs");
   }
 
   /** Takes a held answer back. @param {string} id */
   undo(id) {
     clearTimeout(this.#held.get(id)?.timer);
     this.#held.delete(id);
-    this.store.changed('needs');
+    this.store.changed("needs");
   }
 
   /** Sends a held answer at once. @param {string} id */
@@ -114,7 +128,7 @@ class Outbox {
     if (!held) return;
     clearTimeout(held.timer);
     this.#held.delete(id);
-    this.settle(id, 'answer', held.answer);
+    this.settle(id, "answer", held.answer);
   }
 
   flush() {
@@ -132,7 +146,7 @@ class Outbox {
   settle(id, how, body) {
     const sent = this.#post(id, how, body);
     this.#sent.set(id, sent);
-    this.store.changed('needs');
+    this.store.changed("needs");
     return sent;
   }
 
@@ -146,7 +160,10 @@ class Outbox {
     this.#problems.delete(id);
     this.#sending.add(id);
     try {
-      await store.api.post(how === 'answer' ? `/needs/${id}/answer` : `/questions/${id}/withdraw`, body);
+      await store.api.post(
+        how === "answer" ? `/needs/${id}/answer` : `/questions/${id}/withdraw`,
+        body,
+      );
       await this.#listed(id);
       return true;
     } catch (error) {
@@ -155,18 +172,19 @@ class Outbox {
       return false;
     } finally {
       this.#sending.delete(id);
-      store.changed('needs');
+      store.changed("needs");
     }
   }
 
   /** Resolves once the hub's list shows that the need is settled. @param {string} id */
   async #listed(id) {
     const { store } = this;
-    const isStillOpen = () => store.needs.some((need) => need.id === id && isOpen(need));
+    const isStillOpen = () =>
+      store.needs.some((need) => need.id === id && isOpen(need));
     let stop = () => {};
     await new Promise((resolve) => {
       setTimeout(resolve, PATIENCE);
-      stop = store.watch(['needs'], () => isStillOpen() || resolve(undefined));
+      stop = store.watch(["needs"], () => isStillOpen() || resolve(undefined));
     });
     stop();
   }

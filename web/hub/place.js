@@ -1,7 +1,7 @@
 /** Opens the feed at the last notification that a session had sent by a time. */
 
-import { toSearch } from '../core/filter.js';
-import { Problem } from './problem.js';
+import { toSearch } from "../core/filter.js";
+import { Problem } from "./problem.js";
 
 /** @import { Notification, Schemas } from '../core/types.js' */
 /** @import { Store } from './store.js' */
@@ -18,15 +18,24 @@ const MAX_PAGES = 10;
  */
 export async function openPlace(store, { project, session }, at) {
   /** @type {Schemas['Moment']} */
-  const { sessions } = await store.api.get(`/timeline/moment?at=${new Date(at).toISOString()}`);
-  const report = sessions.find((one) => one.project === project && one.session === session)?.report;
+  const { sessions } = await store.api.get(
+    `/timeline/moment?at=${new Date(at).toISOString()}`,
+  );
+  const report = sessions.find(
+    (one) => one.project === project && one.session === session,
+  )?.report;
   const notification = report === undefined ? null : await find(store, report);
-  const filter = { project, session: notification ? (notification.session ?? notification.from) : session };
+  const filter = {
+    project,
+    session: notification
+      ? (notification.session ?? notification.from)
+      : session,
+  };
   if (notification) await loadDownTo(store, filter, notification);
-  const search = toSearch(filter, new URLSearchParams({ view: 'feed' }));
-  if (notification) search.set('id', String(notification.id));
-  history.pushState(null, '', `${location.pathname}?${search}`);
-  dispatchEvent(new PopStateEvent('popstate'));
+  const search = toSearch(filter, new URLSearchParams({ view: "feed" }));
+  if (notification) search.set("id", String(notification.id));
+  history.pushState(null, "", `${location.pathname}?${search}`);
+  dispatchEvent(new PopStateEvent("popstate"));
 }
 
 /**
@@ -49,10 +58,14 @@ async function find(store, id) {
  * @param {Notification} notification
  */
 async function loadDownTo(store, filter, notification) {
-  for (let page = 0; page < MAX_PAGES && !store.feed.get(notification.id); page += 1) {
+  for (
+    let page = 0;
+    page < MAX_PAGES && !store.feed.get(notification.id);
+    page += 1
+  ) {
     if (!(await store.loadOlder(filter))) break;
   }
   // A place that is further back is opened too; the feed shows a gap above it.
   store.feed.add([notification]);
-  store.changed('feed');
+  store.changed("feed");
 }

@@ -6,7 +6,7 @@ export class Problem extends Error {
     this.status = body.status;
     this.code = body.code;
     this.title = body.title;
-    this.hint = body.hint ?? '';
+    this.hint = body.hint ?? "";
     /** @type {Record<string, any>} */
     this.body = body;
   }

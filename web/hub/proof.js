@@ -5,15 +5,16 @@
  * The hub proves with an HMAC over a nonce and the address; the key is derived from the token. A program that forwards the request to the hub, wherever the hub is now, gets a proof for the hub's address only.
  */
 
-import { Problem } from './problem.js';
+import { Problem } from "./problem.js";
 
 /** The problem if another program answers, or a hub with another token. */
 export class NotTheHub extends Problem {
   constructor() {
     super({
       status: 401,
-      code: 'not_the_hub',
-      title: 'The program at this address did not prove that it is the hub you signed in to: another program has the port, or the hub has a new token. The page did not send it the session',
+      code: "not_the_hub",
+      title:
+        "The program at this address did not prove that it is the hub you signed in to: another program has the port, or the hub has a new token. The page did not send it the session",
     });
   }
 }
@@ -21,7 +22,11 @@ export class NotTheHub extends Problem {
 /** The problem if the hub no longer knows the session. */
 export class SessionOver extends Problem {
   constructor() {
-    super({ status: 401, code: 'session_over', title: 'The session has ended' });
+    super({
+      status: 401,
+      code: "session_over",
+      title: "The session has ended",
+    });
   }
 }
 
@@ -30,8 +35,9 @@ class NotSecure extends Problem {
   constructor() {
     super({
       status: 401,
-      code: 'not_secure',
-      title: 'The page cannot verify the hub at this address: use http://127.0.0.1, http://localhost or https',
+      code: "not_secure",
+      title:
+        "The page cannot verify the hub at this address: use http://127.0.0.1, http://localhost or https",
     });
   }
 }
@@ -51,7 +57,7 @@ class NotSecure extends Problem {
 export async function importKey(token) {
   if (!globalThis.crypto?.subtle) throw new NotSecure();
   const key = await hmacKey(bytes(token));
-  return { id: token.slice(0, Math.max(0, token.indexOf('.'))), key };
+  return { id: token.slice(0, Math.max(0, token.indexOf("."))), key };
 }
 
 /**
@@ -74,12 +80,22 @@ export async function sign({ key }, text) {
 export async function prove(session, signal) {
   const nonce = hex(crypto.getRandomValues(new Uint8Array(16)));
   const query = new URLSearchParams({ nonce, session: session.id });
-  const response = await fetch(`/hello?${query}`, { credentials: 'omit', redirect: 'error', cache: 'no-store', signal });
-  if (response.status >= 500) throw new Error(`the hub answered ${response.status}`);
+  const response = await fetch(`/hello?${query}`, {
+    credentials: "omit",
+    redirect: "error",
+    cache: "no-store",
+    signal,
+  });
+  if (response.status >= 500)
+    throw new Error(`the hub answered ${response.status}`);
   // A truncated body throws, because it does not show who sent it.
   const { proof, code } = parse(await response.text());
-  if (response.status === 422 && code === 'invalid') throw new SessionOver();
-  if (!response.ok || !(await isValid(session, `${nonce}${location.host}`, proof))) throw new NotTheHub();
+  if (response.status === 422 && code === "invalid") throw new SessionOver();
+  if (
+    !response.ok ||
+    !(await isValid(session, `${nonce}${location.host}`, proof))
+  )
+    throw new NotTheHub();
 }
 
 /**
@@ -91,7 +107,10 @@ export async function prove(session, signal) {
  */
 export async function answer({ key }, challenge) {
   const own = await mac(key, `browser\0${location.host}`);
-  const cover = await mac(await hmacKey(await crypto.subtle.digest('SHA-256', own)), `${challenge}\0${location.host}`);
+  const cover = await mac(
+    await hmacKey(await crypto.subtle.digest("SHA-256", own)),
+    `${challenge}\0${location.host}`,
+  );
   return hex(own.map((byte, at) => byte ^ cover[at]));
 }
 
@@ -100,7 +119,13 @@ export async function answer({ key }, challenge) {
  * @returns {Promise<CryptoKey>}
  */
 async function hmacKey(raw) {
-  return crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']);
+  return crypto.subtle.importKey(
+    "raw",
+    raw,
+    { name: "HMAC", hash: "SHA-256" },
+    false,
+    ["sign", "verify"],
+  );
 }
 
 /**
@@ -108,7 +133,7 @@ async function hmacKey(raw) {
  * @param {string} text
  */
 async function mac(key, text) {
-  return new Uint8Array(await crypto.subtle.sign('HMAC', key, bytes(text)));
+  return new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes(text)));
 }
 
 /** @param {string} text */
@@ -126,10 +151,15 @@ function parse(text) {
  * @param {unknown} proof
  */
 async function isValid({ key }, text, proof) {
-  if (typeof proof !== 'string' || !/^[0-9a-f]{64}$/.test(proof)) return false;
+  if (typeof proof !== "string" || !/^[0-9a-f]{64}$/.test(proof)) return false;
   const pairs = proof.match(/../g) ?? [];
-  const ofHub = await hmacKey(await mac(key, 'hub\0'));
-  return crypto.subtle.verify('HMAC', ofHub, Uint8Array.from(pairs, (pair) => parseInt(pair, 16)), bytes(text));
+  const ofHub = await hmacKey(await mac(key, "hub\0"));
+  return crypto.subtle.verify(
+    "HMAC",
+    ofHub,
+    Uint8Array.from(pairs, (pair) => parseInt(pair, 16)),
+    bytes(text),
+  );
 }
 
 /** @param {string} text */
@@ -139,5 +169,7 @@ function bytes(text) {
 
 /** @param {Uint8Array} bytes */
 function hex(bytes) {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );
 }

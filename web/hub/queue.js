@@ -1,7 +1,7 @@
 /** The queue of this page: without the needs that the person has just settled here. */
 
-import { outboxOf } from './outbox.js';
-import { queueOf } from '../core/queue.js';
+import { outboxOf } from "./outbox.js";
+import { queueOf } from "../core/queue.js";
 
 /** @import { Need } from '../core/types.js' */
 /** @import { Store } from './store.js' */
@@ -18,7 +18,8 @@ const endings = new WeakMap();
 export function queueNow(store) {
   const outbox = outboxOf(store);
   return queueOf(store, {
-    isAnswered: (key) => outbox.held(key) !== undefined || outbox.isSending(key),
+    isAnswered: (key) =>
+      outbox.held(key) !== undefined || outbox.isSending(key),
     isEnding: (key) => endings.get(store)?.has(key) ?? false,
   });
 }
@@ -34,17 +35,24 @@ export async function endNeed(store, { id, kind, name }, how) {
   const ending = endings.get(store) ?? new Set();
   const mark = (/** @type {'add'|'delete'} */ change) => {
     ending[change](id);
-    store.changed('needs');
+    store.changed("needs");
   };
   endings.set(store, ending);
-  mark('add');
-  const body = how === 'snooze' ? { until: new Date(store.now() + SNOOZE).toISOString() } : undefined;
-  if (!(await store.attempt(() => store.api.post(`/needs/${id}/${how}`, body)))) return mark('delete');
-  setTimeout(() => mark('delete'), PATIENCE);
+  mark("add");
+  const body =
+    how === "snooze"
+      ? { until: new Date(store.now() + SNOOZE).toISOString() }
+      : undefined;
+  if (!(await store.attempt(() => store.api.post(`/needs/${id}/${how}`, body))))
+    return mark("delete");
+  setTimeout(() => mark("delete"), PATIENCE);
   const undo = () => {
-    mark('delete');
+    mark("delete");
     store.attempt(() => store.api.delete(`/needs/${id}/done`));
   };
   // An acknowledged message does not come back.
-  store.toast(how === 'done' ? `${name}: done.` : `${name} is put off for 1 h.`, { undo: kind === 'urgent' ? undefined : undo });
+  store.toast(
+    how === "done" ? `${name}: done.` : `${name} is put off for 1 h.`,
+    { undo: kind === "urgent" ? undefined : undo },
+  );
 }

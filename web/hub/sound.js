@@ -1,6 +1,6 @@
 /** Sounds, played by the page itself. */
 
-import { tones } from '../core/alerts.js';
+import { tones } from "../core/alerts.js";
 
 /** @import { Alert } from '../core/alerts.js' */
 
@@ -30,12 +30,16 @@ export function alertBySound(state) {
  */
 export async function playSound(state) {
   audio ??= new AudioContext();
-  if (audio.state !== 'running') {
+  if (audio.state !== "running") {
     // Without a gesture this promise stays pending; then no sound is played, not even later.
-    await Promise.race([audio.resume(), new Promise((resolve) => setTimeout(resolve, 200))]);
-    if (/** @type {string} */ (audio.state) !== 'running') return false;
+    await Promise.race([
+      audio.resume(),
+      new Promise((resolve) => setTimeout(resolve, 200)),
+    ]);
+    if (/** @type {string} */ (audio.state) !== "running") return false;
   }
-  for (const { hz, at, duration } of tones(state)) playTone(audio, hz, audio.currentTime + at, duration);
+  for (const { hz, at, duration } of tones(state))
+    playTone(audio, hz, audio.currentTime + at, duration);
   return true;
 }
 
@@ -46,7 +50,7 @@ export async function playSound(state) {
  * @param {number} duration
  */
 function playTone(context, hz, at, duration) {
-  const source = new OscillatorNode(context, { type: 'sine', frequency: hz });
+  const source = new OscillatorNode(context, { type: "sine", frequency: hz });
   const volume = new GainNode(context, { gain: 0 });
   volume.gain.setValueAtTime(0, at);
   volume.gain.linearRampToValueAtTime(0.2, at + 0.015);

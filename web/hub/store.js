@@ -1,8 +1,8 @@
 /** The page's data: loaded once, then updated by events. Elements render from here and keep no copies. */
 
-import { Feed } from '../core/feed.js';
-import { toQuery } from '../core/filter.js';
-import { Problem } from './problem.js';
+import { Feed } from "../core/feed.js";
+import { toQuery } from "../core/filter.js";
+import { Problem } from "./problem.js";
 
 /** @import { Filter } from '../core/filter.js' */
 /** @import { Connection, Holder, Need, Notification, Preferences, Session } from '../core/types.js' */
@@ -43,7 +43,7 @@ export class Store extends EventTarget {
   /** @type {Preferences} */
   preferences = { quiet: null, mutes: [], notify: [], sound: [] };
   /** @type {Connection} */
-  connection = { state: 'connecting', since: Date.now() };
+  connection = { state: "connecting", since: Date.now() };
   /** @type {HubInfo|null} */
   info = null;
   /** The browsers that are signed in. @type {import('../core/types.js').Schemas['Device'][]} */
@@ -93,7 +93,7 @@ export class Store extends EventTarget {
   #dispatchChange() {
     const parts = this.#changed;
     this.#changed = new Set();
-    this.dispatchEvent(new CustomEvent('change', { detail: { parts } }));
+    this.dispatchEvent(new CustomEvent("change", { detail: { parts } }));
   }
 
   /**
@@ -105,25 +105,38 @@ export class Store extends EventTarget {
    */
   watch(parts, reader) {
     const on = (/** @type {Event} */ event) => {
-      const changed = /** @type {CustomEvent<{parts: Set<Part>}>} */ (event).detail.parts;
+      const changed = /** @type {CustomEvent<{parts: Set<Part>}>} */ (event)
+        .detail.parts;
       if (parts.some((part) => changed.has(part))) reader();
     };
-    this.addEventListener('change', on);
+    this.addEventListener("change", on);
     reader();
-    return () => this.removeEventListener('change', on);
+    return () => this.removeEventListener("change", on);
   }
 
   /** @param {Omit<Connection, 'since'>} connection */
   setConnection(connection) {
     const same = connection.state === this.connection.state;
-    this.connection = { since: same ? this.connection.since : Date.now(), ...connection };
-    this.changed('connection');
+    this.connection = {
+      since: same ? this.connection.since : Date.now(),
+      ...connection,
+    };
+    this.changed("connection");
   }
 
   /** Loads all data again; returns the head of the log before the data was read, and what names the lists in it. */
   async load() {
     /** @type {import('../core/types.js').Schemas['Dashboard']} */
-    const { hub, sessions, needs, wholes, history, preferences, devices, tags } = await this.api.get('/dashboard');
+    const {
+      hub,
+      sessions,
+      needs,
+      wholes,
+      history,
+      preferences,
+      devices,
+      tags,
+    } = await this.api.get("/dashboard");
     const offset = Date.parse(hub.now) - Date.now();
     this.#clockOffset = Math.abs(offset) > 1000 ? offset : 0;
     this.info = hub;
@@ -135,7 +148,7 @@ export class Store extends EventTarget {
     this.setNeeds(needs);
     this.#wholes = new Map(wholes.map((whole) => [whole.id, whole]));
     this.ready = true;
-    this.changed('info', 'sessions', 'feed', 'preferences');
+    this.changed("info", "sessions", "feed", "preferences");
     return { epoch: hub.epoch, head: hub.head, tags };
   }
 
@@ -148,9 +161,10 @@ export class Store extends EventTarget {
   setNeeds(needs) {
     const listed = new Map(needs.map(({ id, revision }) => [id, revision]));
     // Needs that have left the list, or changed, are loaded again when they are looked at.
-    for (const { id, revision } of this.needs) if (listed.get(id) !== revision) this.#wholes.delete(id);
+    for (const { id, revision } of this.needs)
+      if (listed.get(id) !== revision) this.#wholes.delete(id);
     this.needs = needs;
-    this.changed('needs');
+    this.changed("needs");
   }
 
   /** A need with all that it says; undefined until it is loaded. @param {string} id */
@@ -161,7 +175,7 @@ export class Store extends EventTarget {
 
   /** The words of a need; their beginning until they are loaded. @param {Need} need */
   wordsOf({ id, brief, complete }) {
-    return complete ? brief : this.whole(id)?.text ?? brief;
+    return complete ? brief : (this.whole(id)?.text ?? brief);
   }
 
   /** @param {string} id */
@@ -173,7 +187,7 @@ export class Store extends EventTarget {
     }
     try {
       this.#wholes.set(id, await this.api.get(`/needs/${id}`));
-      this.changed('needs');
+      this.changed("needs");
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       // A need that is gone stays so; else it is loaded when it is looked at again.
@@ -184,19 +198,22 @@ export class Store extends EventTarget {
   /** Applies the changes of the list of sessions. @param {import('../core/types.js').Schemas['SessionsEvent']} changes */
   updateSessions({ whole, sessions, gone, ended, reporting }) {
     if (whole) this.sessions.clear();
-    for (const session of sessions) this.sessions.set(`${session.project}/${session.id}`, session);
-    for (const { project, id } of gone) this.sessions.delete(`${project}/${id}`);
+    for (const session of sessions)
+      this.sessions.set(`${session.project}/${session.id}`, session);
+    for (const { project, id } of gone)
+      this.sessions.delete(`${project}/${id}`);
     this.endedCount = ended;
     this.reporting = reporting;
-    this.changed('sessions');
+    this.changed("sessions");
   }
 
   /** Loads the sessions that have ended, which are many and seldom looked at. */
   async loadEnded() {
     /** @type {{sessions: Session[]}} */
-    const { sessions } = await this.api.get('/sessions?all=true');
-    for (const session of sessions.filter(({ phase }) => phase.name === 'gone')) this.endedSessions.set(`${session.project}/${session.id}`, session);
-    this.changed('sessions');
+    const { sessions } = await this.api.get("/sessions?all=true");
+    for (const session of sessions.filter(({ phase }) => phase.name === "gone"))
+      this.endedSessions.set(`${session.project}/${session.id}`, session);
+    this.changed("sessions");
   }
 
   /**
@@ -207,7 +224,9 @@ export class Store extends EventTarget {
    */
   loadOlder(filter = {}) {
     const key = toQuery(filter).toString();
-    const running = this.#loading.get(key) ?? this.#page(filter).finally(() => this.#loading.delete(key));
+    const running =
+      this.#loading.get(key) ??
+      this.#page(filter).finally(() => this.#loading.delete(key));
     this.#loading.set(key, running);
     return running;
   }
@@ -217,10 +236,10 @@ export class Store extends EventTarget {
     const { before, end } = this.feed.nextPage(filter);
     if (end) return false;
     const page = toQuery(filter);
-    page.set('limit', String(PAGE));
-    if (before !== undefined) page.set('before', String(before));
+    page.set("limit", String(PAGE));
+    if (before !== undefined) page.set("before", String(before));
     this.feed.addPage(filter, await this.api.get(`/notifications?${page}`));
-    this.changed('feed');
+    this.changed("feed");
     return !this.feed.nextPage(filter).end;
   }
 
@@ -232,7 +251,8 @@ export class Store extends EventTarget {
    */
   notification(id) {
     const known = this.feed.get(id) ?? this.#older.get(id);
-    if (known === undefined && this.ready) this.dispatchEvent(new CustomEvent('missing', { detail: id }));
+    if (known === undefined && this.ready)
+      this.dispatchEvent(new CustomEvent("missing", { detail: id }));
     return known;
   }
 
@@ -246,7 +266,7 @@ export class Store extends EventTarget {
       if (this.#older.size <= KEPT) break;
       this.#older.delete(oldest);
     }
-    this.changed('feed');
+    this.changed("feed");
   }
 
   /**
@@ -258,20 +278,23 @@ export class Store extends EventTarget {
   markSeen(mark) {
     const { ids, up_to, ranges = [], seen } = mark;
     const changed = this.feed.markSeen(mark);
-    const chosen = (/** @type {number} */ id) => ids.includes(id) || (up_to && id <= up_to) || ranges.some(([first, last]) => first <= id && id <= last);
+    const chosen = (/** @type {number} */ id) =>
+      ids.includes(id) ||
+      (up_to && id <= up_to) ||
+      ranges.some(([first, last]) => first <= id && id <= last);
     for (const [id, older] of this.#older) {
       if (!older || older.seen === seen || !chosen(id)) continue;
       this.#older.set(id, { ...older, seen });
       changed.push(id);
     }
-    this.changed('feed');
+    this.changed("feed");
     return changed;
   }
 
   /** @param {Preferences} preferences */
   async savePreferences(preferences) {
-    this.preferences = await this.api.put('/preferences', preferences);
-    this.changed('preferences');
+    this.preferences = await this.api.put("/preferences", preferences);
+    this.changed("preferences");
   }
 
   /**
@@ -282,7 +305,7 @@ export class Store extends EventTarget {
    */
   toast(text, more = {}) {
     /** @type {CustomEvent<Toast>} */
-    const event = new CustomEvent('toast', { detail: { text, ...more } });
+    const event = new CustomEvent("toast", { detail: { text, ...more } });
     this.dispatchEvent(event);
   }
 

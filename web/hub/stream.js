@@ -1,7 +1,7 @@
 /** The event stream, read by fetch, because EventSource cannot send a token; it resumes where it broke off. */
 
-import { EventParser } from '../core/sse.js';
-import { Problem } from './problem.js';
+import { EventParser } from "../core/sse.js";
+import { Problem } from "./problem.js";
 
 /** @import { ServerEvent } from '../core/sse.js' */
 
@@ -41,9 +41,9 @@ export class Stream {
   async run(cursor) {
     const stop = new AbortController();
     this.#stop = stop;
-    this.on.connection({ state: 'connecting' });
+    this.on.connection({ state: "connecting" });
     while (!stop.signal.aborted) {
-      let reason = 'the connection was lost';
+      let reason = "the connection was lost";
       try {
         await this.#read(cursor(), stop.signal);
       } catch (error) {
@@ -73,17 +73,26 @@ export class Stream {
   async #read(cursor, stop) {
     const connection = new AbortController();
     const abort = () => connection.abort();
-    stop.addEventListener('abort', abort);
+    stop.addEventListener("abort", abort);
     let silence = setTimeout(abort, MAX_SILENCE);
     let since = Infinity;
     try {
-      const headers = { ...(cursor && { 'last-event-id': cursor }), accept: 'text/event-stream' };
-      const response = await this.api.stream(`/events?${this.query()}`, headers, connection.signal);
-      const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
+      const headers = {
+        ...(cursor && { "last-event-id": cursor }),
+        accept: "text/event-stream",
+      };
+      const response = await this.api.stream(
+        `/events?${this.query()}`,
+        headers,
+        connection.signal,
+      );
+      const reader = /** @type {ReadableStream<Uint8Array>} */ (
+        response.body
+      ).getReader();
       const text = new TextDecoder();
       const parser = new EventParser();
       since = Date.now();
-      this.on.connection({ state: 'live' });
+      this.on.connection({ state: "live" });
       for (;;) {
         const { done, value } = await reader.read();
         if (done) return;
@@ -96,16 +105,19 @@ export class Stream {
     } finally {
       this.api.doubt();
       clearTimeout(silence);
-      stop.removeEventListener('abort', abort);
+      stop.removeEventListener("abort", abort);
       if (Date.now() - since > STABLE_AFTER) this.#attempts = 0;
     }
   }
 
   /** @param {string} reason */
   async #pause(reason) {
-    const ms = Math.min(MAX_PAUSE, this.#attempts === 0 ? 100 : this.#retry * 1.5 ** (this.#attempts - 1));
+    const ms = Math.min(
+      MAX_PAUSE,
+      this.#attempts === 0 ? 100 : this.#retry * 1.5 ** (this.#attempts - 1),
+    );
     this.#attempts += 1;
-    this.on.connection({ state: 'retrying', retryAt: Date.now() + ms, reason });
+    this.on.connection({ state: "retrying", retryAt: Date.now() + ms, reason });
     await new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
       this.#endPause = () => {

@@ -10,7 +10,7 @@
  */
 
 export class Tabs {
-  #channel = new BroadcastChannel('hub');
+  #channel = new BroadcastChannel("hub");
   /** @type {Set<(message: Message) => void>} */
   #subscribers = new Set();
 
@@ -43,8 +43,10 @@ export class Tabs {
   lead(lead, signal) {
     const held = () => {
       lead();
-      return new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
+      return new Promise((resolve) =>
+        signal.addEventListener("abort", () => resolve(undefined)),
+      );
     };
-    navigator.locks.request('hub-stream', { signal }, held).catch(() => {});
+    navigator.locks.request("hub-stream", { signal }, held).catch(() => {});
   }
 }

@@ -1,6 +1,6 @@
 /** A row of hub-bench, appended to the file $HUB_BENCH_ROWS as JSON, or else printed. */
 
-import { appendFileSync } from 'node:fs';
+import { appendFileSync } from "node:fs";
 
 /**
  * @param {string} name

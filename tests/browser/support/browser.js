@@ -1,9 +1,9 @@
 /** A real Chromium: one per test file, one context per test. A test fails if one of its pages logs an error. */
 
-import { readFileSync } from 'node:fs';
+import { readFileSync } from "node:fs";
 
-import { atEnd, DEADLINE, until } from './test.js';
-import { browserOptions, tool, toolFile } from './tools.js';
+import { atEnd, DEADLINE, until } from "./test.js";
+import { browserOptions, tool, toolFile } from "./tools.js";
 
 /** @typedef {import('playwright-core').Browser} Browser */
 /** @typedef {import('playwright-core').BrowserContext} BrowserContext */
@@ -47,7 +47,10 @@ const complaints = new WeakMap();
  * @returns {Promise<Browser>}
  */
 export function browser() {
-  shared ??= tool('playwright-core').chromium.launch({ ...browserOptions(isWhole), timeout: 60_000 });
+  shared ??= tool("playwright-core").chromium.launch({
+    ...browserOptions(isWhole),
+    timeout: 60_000,
+  });
   return /** @type {Promise<Browser>} */ (shared);
 }
 
@@ -65,24 +68,43 @@ export async function closeBrowser() {
 export async function newContext(options = {}) {
   const context = await (await browser()).newContext(options);
   context.setDefaultTimeout(DEADLINE);
-  const book = { said: /** @type {string[]} */ ([]), allowed: /** @type {RegExp[]} */ ([]), underWay: /** @type {Set<import('playwright-core').Request>} */ (new Set()) };
+  const book = {
+    said: /** @type {string[]} */ ([]),
+    allowed: /** @type {RegExp[]} */ ([]),
+    underWay: /** @type {Set<import('playwright-core').Request>} */ (new Set()),
+  };
   complaints.set(context, book);
-  context.on('console', (message) => {
-    if (message.type() === 'error') book.said.push(`console: ${message.text()} (${message.location().url})`);
+  context.on("console", (message) => {
+    if (message.type() === "error")
+      book.said.push(`console: ${message.text()} (${message.location().url})`);
   });
-  context.on('request', (request) => new URL(request.url()).pathname !== '/events' && book.underWay.add(request));
-  for (const end of /** @type {const} */ (['requestfinished', 'requestfailed'])) context.on(end, (request) => book.underWay.delete(request));
-  context.on('weberror', (error) => book.said.push(`uncaught: ${error.error().stack || error.error()}`));
-  context.on('dialog', (dialog) => {
+  context.on(
+    "request",
+    (request) =>
+      new URL(request.url()).pathname !== "/events" &&
+      book.underWay.add(request),
+  );
+  for (const end of /** @type {const} */ (["requestfinished", "requestfailed"]))
+    context.on(end, (request) => book.underWay.delete(request));
+  context.on("weberror", (error) =>
+    book.said.push(`uncaught: ${error.error().stack || error.error()}`),
+  );
+  context.on("dialog", (dialog) => {
     book.said.push(`dialog: ${dialog.message()}`);
     dialog.dismiss().catch(() => {});
   });
   atEnd(async () => {
     // A request that is on its way then fails in a handler of page.route, and no test would be there to catch that.
-    for (const page of context.pages()) await page.unrouteAll({ behavior: 'ignoreErrors' });
+    for (const page of context.pages())
+      await page.unrouteAll({ behavior: "ignoreErrors" });
     await context.close();
-    const errors = book.said.filter((said) => !book.allowed.some((allowed) => allowed.test(said)));
-    if (errors.length) throw new Error(`the page complained:\n  ${[...new Set(errors)].join('\n  ')}`);
+    const errors = book.said.filter(
+      (said) => !book.allowed.some((allowed) => allowed.test(said)),
+    );
+    if (errors.length)
+      throw new Error(
+        `the page complained:\n  ${[...new Set(errors)].join("\n  ")}`,
+      );
   });
   return context;
 }
@@ -95,13 +117,22 @@ export async function newContext(options = {}) {
  * @returns {Promise<Page>}
  */
 export async function openDashboard(hub, opening = {}) {
-  const { width = 1280, height = 900, colorScheme = 'light', reducedMotion = 'no-preference', options = {} } = opening;
+  const {
+    width = 1280,
+    height = 900,
+    colorScheme = "light",
+    reducedMotion = "no-preference",
+    options = {},
+  } = opening;
   const viewport = { width, height };
-  const context = opening.context ?? (await newContext({ viewport, colorScheme, reducedMotion, ...options }));
+  const context =
+    opening.context ??
+    (await newContext({ viewport, colorScheme, reducedMotion, ...options }));
   const page = await context.newPage();
   if (opening.context && opening.width) await page.setViewportSize(viewport);
-  const fragment = opening.signIn === false ? '' : `#code=${(await hub.code()).code}`;
-  await page.goto(hub.url + (opening.path ?? '/') + fragment);
+  const fragment =
+    opening.signIn === false ? "" : `#code=${(await hub.code()).code}`;
+  await page.goto(hub.url + (opening.path ?? "/") + fragment);
   if (opening.live !== false) await live(page);
   return page;
 }
@@ -114,8 +145,8 @@ export async function openDashboard(hub, opening = {}) {
  */
 export async function follow(page, search) {
   await page.evaluate((to) => {
-    history.pushState(null, '', to);
-    dispatchEvent(new PopStateEvent('popstate'));
+    history.pushState(null, "", to);
+    dispatchEvent(new PopStateEvent("popstate"));
   }, search);
 }
 
@@ -127,7 +158,9 @@ export async function follow(page, search) {
  * @returns {Promise<import('playwright-core').Locator>} its card
  */
 export async function stage(page, id) {
-  await page.locator(`hub-queue-list li[data-key="${id}"]`).waitFor({ state: 'attached' });
+  await page
+    .locator(`hub-queue-list li[data-key="${id}"]`)
+    .waitFor({ state: "attached" });
   await follow(page, `?need=${id}`);
   const card = page.locator(`hub-stage [data-key="${id}"]`);
   await card.waitFor();
@@ -142,7 +175,7 @@ export async function stage(page, id) {
  * @param {string} [search] with another query
  */
 export async function openAnew(hub, page, search = new URL(page.url()).search) {
-  await page.goto('about:blank');
+  await page.goto("about:blank");
   await page.goto(`${hub.url}/${search}`);
   await live(page);
 }
@@ -154,8 +187,15 @@ export async function openAnew(hub, page, search = new URL(page.url()).search) {
  * @param {number} [deadline] ms
  */
 export async function live(page, deadline = DEADLINE) {
-  const isLive = () => page.evaluate(() => Boolean(document.querySelector('hub-app[data-ready] hub-connection[data-state=live]')));
-  await until(isLive, { what: 'hub-connection is live', deadline });
+  const isLive = () =>
+    page.evaluate(() =>
+      Boolean(
+        document.querySelector(
+          "hub-app[data-ready] hub-connection[data-state=live]",
+        ),
+      ),
+    );
+  await until(isLive, { what: "hub-connection is live", deadline });
 }
 
 /**
@@ -165,7 +205,9 @@ export async function live(page, deadline = DEADLINE) {
  * @param {BrowserContext} context
  */
 export async function idle(context) {
-  await until(() => bookOf(context).underWay.size === 0, { what: 'no request is under way' });
+  await until(() => bookOf(context).underWay.size === 0, {
+    what: "no request is under way",
+  });
 }
 
 /**
@@ -179,7 +221,8 @@ export function allow(where, ...allowed) {
 }
 
 /** Chromium's console messages for requests to a hub that is down. */
-export const HUB_DOWN = /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED_ENCODING|occurred when fetching the script/;
+export const HUB_DOWN =
+  /ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE_CHUNKED_ENCODING|occurred when fetching the script/;
 
 /**
  * The complaints of the pages so far.
@@ -192,9 +235,9 @@ export function complained(where) {
 
 /** @param {Page | BrowserContext} where */
 function bookOf(where) {
-  const context = 'context' in where ? where.context() : where;
+  const context = "context" in where ? where.context() : where;
   const book = complaints.get(context);
-  if (!book) throw new Error('not a page of this support library');
+  if (!book) throw new Error("not a page of this support library");
   return book;
 }
 
@@ -205,23 +248,34 @@ function bookOf(where) {
  * @param {{within?: string, disable?: string[]}} [options] only inside this selector; rules to leave out
  */
 export async function axe(page, { within, disable = [] } = {}) {
-  await page.evaluate(readFileSync(toolFile('axe-core/axe.min.js'), 'utf8') + ';undefined');
-  const found = await page.evaluate(
-    async ([root, rules]) => {
-      const off = Object.fromEntries(rules.map((rule) => [rule, { enabled: false }]));
-      // Without preload, which would fetch and insert style sheets that the page's CSP refuses.
-      // @ts-expect-error axe is there since the line above
-      const result = await globalThis.axe.run(root ?? document, { rules: off, preload: false, resultTypes: ['violations'] });
-      return result.violations.map((/** @type {any} */ one) => ({
-        rule: `${one.id} (${one.impact}): ${one.help}`,
-        nodes: one.nodes.map((/** @type {any} */ node) => `${node.target.join(' ')}: ${node.failureSummary}`),
-      }));
-    },
-    /** @type {[string | undefined, string[]]} */ ([within, disable]),
+  await page.evaluate(
+    readFileSync(toolFile("axe-core/axe.min.js"), "utf8") + ";undefined",
   );
+  const found = await page.evaluate(async ([root, rules]) => {
+    const off = Object.fromEntries(
+      rules.map((rule) => [rule, { enabled: false }]),
+    );
+    // Without preload, which would fetch and insert style sheets that the page's CSP refuses.
+    // @ts-expect-error axe is there since the line above
+    const result = await globalThis.axe.run(root ?? document, {
+      rules: off,
+      preload: false,
+      resultTypes: ["violations"],
+    });
+    return result.violations.map((/** @type {any} */ one) => ({
+      rule: `${one.id} (${one.impact}): ${one.help}`,
+      nodes: one.nodes.map(
+        (/** @type {any} */ node) =>
+          `${node.target.join(" ")}: ${node.failureSummary}`,
+      ),
+    }));
+  }, /** @type {[string | undefined, string[]]} */ ([within, disable]));
   if (found.length === 0) return;
-  const lines = found.map((/** @type {any} */ one) => `${one.rule}\n    ${one.nodes.slice(0, 5).join('\n    ')}`);
-  throw new Error(`axe found:\n  ${lines.join('\n  ')}`);
+  const lines = found.map(
+    (/** @type {any} */ one) =>
+      `${one.rule}\n    ${one.nodes.slice(0, 5).join("\n    ")}`,
+  );
+  throw new Error(`axe found:\n  ${lines.join("\n  ")}`);
 }
 
 /**
@@ -232,17 +286,29 @@ export async function axe(page, { within, disable = [] } = {}) {
  */
 export function feedIds(page) {
   return page.evaluate(async () => {
-    const scroller = /** @type {HTMLElement} */ (document.querySelector('hub-feed .scroller'));
-    const [from, frame] = [scroller.scrollTop, () => new Promise((resolve) => requestAnimationFrame(resolve))];
+    const scroller = /** @type {HTMLElement} */ (
+      document.querySelector("hub-feed .scroller")
+    );
+    const [from, frame] = [
+      scroller.scrollTop,
+      () => new Promise((resolve) => requestAnimationFrame(resolve)),
+    ];
     /** @type {Map<number, number[]>} */
     const places = new Map();
     // Only the visible rows exist in the document.
-    for (let top = 0; top === 0 || top < scroller.scrollHeight; top += Math.max(200, scroller.clientHeight / 2)) {
+    for (
+      let top = 0;
+      top === 0 || top < scroller.scrollHeight;
+      top += Math.max(200, scroller.clientHeight / 2)
+    ) {
       scroller.scrollTop = top;
       await frame().then(frame);
-      for (const row of scroller.querySelectorAll('hub-row')) {
+      for (const row of scroller.querySelectorAll("hub-row")) {
         const { ids, id } = /** @type {HTMLElement} */ (row).dataset;
-        places.set(Number(row.getAttribute('aria-posinset')), (ids ?? id ?? '').split(' ').filter(Boolean).map(Number));
+        places.set(
+          Number(row.getAttribute("aria-posinset")),
+          (ids ?? id ?? "").split(" ").filter(Boolean).map(Number),
+        );
       }
     }
     scroller.scrollTop = from;

@@ -1,7 +1,7 @@
 /** Texts that try to become code, markup or other text. */
 
 /** The payload: it sets a variable and sends a request. */
-const RUN = 'window.__xss=1,fetch(`//xss.invalid/`)';
+const RUN = "window.__xss=1,fetch(`//xss.invalid/`)";
 
 /** Texts for every text field. */
 export const CORPUS = [
@@ -53,20 +53,23 @@ export const CORPUS = [
   `zero\u200bwidth\u200c\u200d\u2060\ufeff and tags \u{e0061}\u{e0062}`,
   `combining Z\u0351\u036b\u0343\u036a\u0302\u036b\u033d`.repeat(20),
   `\u05d0\u05d1\u05d2 \u0627\u0644\u0639\u0631\u0628\u064a\u0629 \u4e2d\u6587 \u{1f468}\u200d\u{1f469}\u200d\u{1f467}`,
-  '__proto__',
-  'constructor',
-  'hasOwnProperty',
-  'toString',
-  'null',
-  'NaN',
-  '[object Object]',
+  "__proto__",
+  "constructor",
+  "hasOwnProperty",
+  "toString",
+  "null",
+  "NaN",
+  "[object Object]",
 ];
 
 /** The texts with a payload, for fields of which a page has only one. */
-export const WORST = CORPUS.filter((text) => text.includes('xss'));
+export const WORST = CORPUS.filter((text) => text.includes("xss"));
 
 /** As long as a notification's text may be. */
-export const LONG = `<b onclick="${RUN}">${'never breaks'.repeat(5000)}`.slice(0, 60_000);
+export const LONG = `<b onclick="${RUN}">${"never breaks".repeat(5000)}`.slice(
+  0,
+  60_000,
+);
 
 /** JSON of an object whose keys are properties of every object. */
 export const POLLUTION = `{"__proto__":{"polluted":1,"toString":"x"},"constructor":{"prototype":{"polluted":1}},"hasOwnProperty":1,"toString":null,"valueOf":{},"length":-1,"then":"x","toJSON":"x","__defineGetter__":[],"completed":"<img src=x onerror='${RUN}'>","total":{"__proto__":[]}}`;

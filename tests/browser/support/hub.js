@@ -1,14 +1,22 @@
 /** A real hubd, started and ended by its process id. */
 
-import { spawn } from 'node:child_process';
-import { closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import http from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { spawn } from "node:child_process";
+import {
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
 
-import { atEnd, DEADLINE } from './test.js';
-import { binary, dashboard, found } from './tools.js';
+import { atEnd, DEADLINE } from "./test.js";
+import { binary, dashboard, found } from "./tools.js";
 
 /** @typedef {{args?: string[]}} HubOptions */
 /** @typedef {{host: string, port: number} | {socketPath: string}} Connection */
@@ -20,7 +28,7 @@ import { binary, dashboard, found } from './tools.js';
  * @type {Set<import('node:child_process').ChildProcess>}
  */
 const running = new Set();
-process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 
 /**
  * Starts a hub on a port and in a directory of its own; it is killed, and the directory removed, when the test ends.
@@ -48,7 +56,7 @@ export class Hub {
   constructor(options) {
     this.#options = options;
     /** A directory that is removed with the hub. */
-    this.dir = mkdtempSync(join(tmpdir(), 'hub-browser-'));
+    this.dir = mkdtempSync(join(tmpdir(), "hub-browser-"));
   }
 
   /** `http://127.0.0.1:PORT`, the dashboard's origin. */
@@ -58,22 +66,22 @@ export class Hub {
 
   /** The state directory. */
   get stateDir() {
-    return join(this.dir, `state${this.#states || ''}`);
+    return join(this.dir, `state${this.#states || ""}`);
   }
 
   /** The socket, on which the hub takes these tests for a person. */
   get socket() {
-    return { socketPath: join(this.stateDir, 'hub.sock') };
+    return { socketPath: join(this.stateDir, "hub.sock") };
   }
 
   /** The hub's token. */
   get token() {
-    return readFileSync(join(this.stateDir, 'token'), 'utf8').trimEnd();
+    return readFileSync(join(this.stateDir, "token"), "utf8").trimEnd();
   }
 
   /** Everything that the hub has logged, over restarts. */
   get log() {
-    return readFileSync(join(this.dir, 'stderr'), 'utf8');
+    return readFileSync(join(this.dir, "stderr"), "utf8");
   }
 
   /**
@@ -84,7 +92,7 @@ export class Hub {
    * @returns {Promise<{id: number, ids: number[]}>} `ids` also for one
    */
   async post(body, params = {}) {
-    const { json } = await this.call('POST', `/notify?${query(params)}`, body);
+    const { json } = await this.call("POST", `/notify?${query(params)}`, body);
     return { ...json, ids: json.ids ?? [json.id] };
   }
 
@@ -95,7 +103,7 @@ export class Hub {
    * @returns {Promise<any>} JSON, or text where it is none
    */
   async get(path) {
-    const answer = await this.call('GET', path);
+    const answer = await this.call("GET", path);
     return answer.json ?? answer.text;
   }
 
@@ -107,7 +115,9 @@ export class Hub {
    * @param {Record<string, string | number | boolean>} [params] session, project, name, pane, host, pid …
    */
   async hook(agent, payload, params = {}) {
-    return (await this.call('POST', `/hooks/${agent}?${query(params)}`, payload)).json;
+    return (
+      await this.call("POST", `/hooks/${agent}?${query(params)}`, payload)
+    ).json;
   }
 
   /**
@@ -120,8 +130,15 @@ export class Hub {
    * @param {Connection} [to]
    */
   async call(method, path, body, headers = {}, to = undefined) {
-    const answer = await this.ask(method, path, body, { authorization: `Bearer ${this.token}`, ...headers }, to);
-    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    const answer = await this.ask(
+      method,
+      path,
+      body,
+      { authorization: `Bearer ${this.token}`, ...headers },
+      to,
+    );
+    if (answer.status >= 300)
+      throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
     return answer;
   }
 
@@ -135,23 +152,48 @@ export class Hub {
    * @param {Connection} [to]
    * @returns {Promise<Answer>}
    */
-  ask(method, path, body, headers = {}, to = { host: '127.0.0.1', port: this.port }) {
-    const text = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
-    const length = text === undefined ? {} : { 'content-length': String(Buffer.byteLength(text)) };
+  ask(
+    method,
+    path,
+    body,
+    headers = {},
+    to = { host: "127.0.0.1", port: this.port },
+  ) {
+    const text =
+      body === undefined
+        ? undefined
+        : typeof body === "string"
+          ? body
+          : JSON.stringify(body);
+    const length =
+      text === undefined
+        ? {}
+        : { "content-length": String(Buffer.byteLength(text)) };
     return new Promise((resolve, reject) => {
       // One connection per request, because a kept one would fail after a restart.
-      const options = { ...to, method, path, agent: false, headers: { ...length, ...headers } };
+      const options = {
+        ...to,
+        method,
+        path,
+        agent: false,
+        headers: { ...length, ...headers },
+      };
       const request = http.request(options, (response) => {
         /** @type {Buffer[]} */
         const parts = [];
-        response.on('data', (part) => parts.push(part));
-        response.on('error', reject);
-        response.on('end', () => {
+        response.on("data", (part) => parts.push(part));
+        response.on("error", reject);
+        response.on("end", () => {
           const text = Buffer.concat(parts).toString();
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: parsed(response, text) });
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text,
+            json: parsed(response, text),
+          });
         });
       });
-      request.on('error', reject);
+      request.on("error", reject);
       request.end(text);
     });
   }
@@ -162,16 +204,18 @@ export class Hub {
    * @returns {Promise<{code: string, url: string, expires_at: string}>}
    */
   async code() {
-    return (await this.call('POST', '/login/code', {}, {}, this.socket)).json;
+    return (await this.call("POST", "/login/code", {}, {}, this.socket)).json;
   }
 
   /** All ids of the log, oldest first. @returns {Promise<number[]>} */
   async ids() {
     /** @type {number[]} */
     const ids = [];
-    for (let after = 0; ; ) {
+    for (let after = 0; ;) {
       const page = await this.get(`/notifications?limit=500&after=${after}`);
-      ids.push(...page.notifications.map((/** @type {{id: number}} */ one) => one.id));
+      ids.push(
+        ...page.notifications.map((/** @type {{id: number}} */ one) => one.id),
+      );
       if (page.next === undefined) return ids;
       after = page.next;
     }
@@ -179,19 +223,21 @@ export class Hub {
 
   /** The number of open event streams. */
   async streams() {
-    const line = /^\S*streams(?:\{\})? (\d+)$/m.exec(await this.get('/metrics'));
-    if (!line) throw new Error('/metrics does not tell the open streams');
+    const line = /^\S*streams(?:\{\})? (\d+)$/m.exec(
+      await this.get("/metrics"),
+    );
+    if (!line) throw new Error("/metrics does not tell the open streams");
     return Number(line[1]);
   }
 
   /** Kills the hub (SIGKILL), and waits until its process has exited. */
   kill() {
-    return this.#end('SIGKILL');
+    return this.#end("SIGKILL");
   }
 
   /** Stops the hub (SIGTERM), and waits until its process has exited. */
   stop() {
-    return this.#end('SIGTERM');
+    return this.#end("SIGTERM");
   }
 
   /**
@@ -207,28 +253,35 @@ export class Hub {
       this.#states += 1;
       mkdirSync(this.stateDir, { mode: 0o700 });
     }
-    if (fresh === 'log') for (const file of ['token', 'devices.json']) copyFileSync(join(before, file), join(this.stateDir, file));
+    if (fresh === "log")
+      for (const file of ["token", "devices.json"])
+        copyFileSync(join(before, file), join(this.stateDir, file));
     await this.launch();
   }
 
   /** Starts the hub, and waits until it is ready. */
   async launch() {
-    if (this.#child) throw new Error('the hub runs already');
+    if (this.#child) throw new Error("the hub runs already");
     const { args = [] } = this.#options;
-    const own = ['--listen', `127.0.0.1:${this.port}`, '--state-dir', this.stateDir];
-    const words = [binary('hubd'), ...own, ...args];
+    const own = [
+      "--listen",
+      `127.0.0.1:${this.port}`,
+      "--state-dir",
+      this.stateDir,
+    ];
+    const words = [binary("hubd"), ...own, ...args];
     // No hub may outlive a test process that is killed.
-    const setpriv = found('setpriv');
-    if (setpriv) words.unshift(setpriv, '--pdeathsig', 'KILL');
-    const log = openSync(join(this.dir, 'stderr'), 'a');
-    const child = spawn(words[0] ?? '', words.slice(1), {
-      stdio: ['ignore', 'pipe', log],
+    const setpriv = found("setpriv");
+    if (setpriv) words.unshift(setpriv, "--pdeathsig", "KILL");
+    const log = openSync(join(this.dir, "stderr"), "a");
+    const child = spawn(words[0] ?? "", words.slice(1), {
+      stdio: ["ignore", "pipe", log],
       // The environment of the person who runs the tests must not change their result.
       env: { PATH: process.env.PATH, HOME: this.dir, ...dashboard() },
     });
     this.#child = child;
     running.add(child);
-    child.once('exit', () => running.delete(child));
+    child.once("exit", () => running.delete(child));
     closeSync(log);
     this.port = await this.#ready(child);
   }
@@ -247,19 +300,27 @@ export class Hub {
    */
   #ready(child) {
     return new Promise((resolve, reject) => {
-      const ended = (/** @type {number | null} */ code, /** @type {string | null} */ signal) => {
+      const ended = (
+        /** @type {number | null} */ code,
+        /** @type {string | null} */ signal,
+      ) => {
         clearTimeout(late);
         reject(new Error(`hubd ended with ${code ?? signal}: ${this.log}`));
       };
-      const late = setTimeout(() => reject(new Error('hubd neither got ready nor ended')), DEADLINE);
-      child.once('error', reject);
-      child.once('close', ended);
+      const late = setTimeout(
+        () => reject(new Error("hubd neither got ready nor ended")),
+        DEADLINE,
+      );
+      child.once("error", reject);
+      child.once("close", ended);
       if (!child.stdout) return;
-      createInterface({ input: child.stdout }).on('line', (line) => {
-        const port = /^hubd listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1];
+      createInterface({ input: child.stdout }).on("line", (line) => {
+        const port = /^hubd listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(
+          line,
+        )?.[1];
         if (!port) return;
         clearTimeout(late);
-        child.off('close', ended);
+        child.off("close", ended);
         resolve(Number(port));
       });
     });
@@ -270,20 +331,22 @@ export class Hub {
     const child = this.#alive();
     this.#child = undefined;
     if (child.exitCode !== null || child.signalCode !== null) return;
-    const gone = new Promise((resolve) => child.once('exit', resolve));
+    const gone = new Promise((resolve) => child.once("exit", resolve));
     child.kill(signal);
     await gone;
   }
 
   #alive() {
-    if (!this.#child) throw new Error('the hub does not run');
+    if (!this.#child) throw new Error("the hub does not run");
     return this.#child;
   }
 }
 
 /** @param {Record<string, string | number | boolean>} params */
 function query(params) {
-  return new URLSearchParams(Object.entries(params).map(([name, value]) => [name, String(value)])).toString();
+  return new URLSearchParams(
+    Object.entries(params).map(([name, value]) => [name, String(value)]),
+  ).toString();
 }
 
 /**
@@ -291,5 +354,7 @@ function query(params) {
  * @param {string} text
  */
 function parsed(response, text) {
-  return /\bjson\b/.test(response.headers['content-type'] ?? '') ? JSON.parse(text) : undefined;
+  return /\bjson\b/.test(response.headers["content-type"] ?? "")
+    ? JSON.parse(text)
+    : undefined;
 }

@@ -17,13 +17,28 @@
  * an error, threw, opened a dialog or broke the content security policy (see `allow`).
  */
 
-import { after } from 'node:test';
+import { after } from "node:test";
 
-import { closeBrowser } from './browser.js';
+import { closeBrowser } from "./browser.js";
 
-export { allow, axe, browser, complained, feedIds, follow, HUB_DOWN, idle, live, newContext, openAnew, openDashboard, stage, useWholeBrowser } from './browser.js';
-export { startHub } from './hub.js';
-export { atEnd, DEADLINE, test, until } from './test.js';
-export { ROOT, TARGET } from './tools.js';
+export {
+  allow,
+  axe,
+  browser,
+  complained,
+  feedIds,
+  follow,
+  HUB_DOWN,
+  idle,
+  live,
+  newContext,
+  openAnew,
+  openDashboard,
+  stage,
+  useWholeBrowser,
+} from "./browser.js";
+export { startHub } from "./hub.js";
+export { atEnd, DEADLINE, test, until } from "./test.js";
+export { ROOT, TARGET } from "./tools.js";
 
 after(closeBrowser);

@@ -11,7 +11,7 @@
  * @param {BrowserContext} context
  */
 export async function record(context) {
-  await context.grantPermissions(['notifications']);
+  await context.grantPermissions(["notifications"]);
   await context.addInitScript(recorder);
 }
 
@@ -26,10 +26,12 @@ function recorder() {
   // @ts-expect-error the recorder's
   document.hasFocus = () => window.focused;
   // Chromium drops a notification that is shown while the list is read.
-  if ('ServiceWorkerRegistration' in window) {
+  if ("ServiceWorkerRegistration" in window) {
     const { showNotification } = ServiceWorkerRegistration.prototype;
     ServiceWorkerRegistration.prototype.showNotification = function (...args) {
-      return navigator.locks.request('browser notifications', () => showNotification.apply(this, args));
+      return navigator.locks.request("browser notifications", () =>
+        showNotification.apply(this, args),
+      );
     };
   }
   navigator.setAppBadge = async (count = 0) => void badges.push(count);
@@ -49,7 +51,7 @@ function recorder() {
 export function focus(page, focused = true) {
   return page.evaluate((on) => {
     Object.assign(window, { focused: on });
-    dispatchEvent(new Event(on ? 'focus' : 'blur'));
+    dispatchEvent(new Event(on ? "focus" : "blur"));
   }, focused);
 }
 
@@ -62,9 +64,17 @@ export function focus(page, focused = true) {
 export async function shown(page) {
   const all = await page.evaluate(async () => {
     const registration = await navigator.serviceWorker.getRegistration();
-    const found = (await navigator.locks.request('browser notifications', () => registration?.getNotifications())) ?? [];
+    const found =
+      (await navigator.locks.request("browser notifications", () =>
+        registration?.getNotifications(),
+      )) ?? [];
     // @ts-expect-error not in the types of TypeScript yet
-    return found.map(({ title, body, tag, actions }) => ({ title, body, tag, actions: actions.map((one) => one.title) }));
+    return found.map(({ title, body, tag, actions }) => ({
+      title,
+      body,
+      tag,
+      actions: actions.map((one) => one.title),
+    }));
   });
   return all.sort((a, b) => (a.tag < b.tag ? -1 : 1));
 }
@@ -121,9 +131,11 @@ export async function click(context, tag, action) {
  */
 export async function notification(context, tag) {
   const [worker] = context.serviceWorkers();
-  if (!worker) throw new Error('no service worker');
+  if (!worker) throw new Error("no service worker");
   return worker.evaluateHandle(async (wanted) => {
-    const [found] = await /** @type {any} */ (self).registration.getNotifications({ tag: wanted });
+    const [found] = await /** @type {any} */ (
+      self
+    ).registration.getNotifications({ tag: wanted });
     return found;
   }, tag);
 }
@@ -135,25 +147,28 @@ export async function notification(context, tag) {
  * @param {string} [action]
  */
 export function clickOn(notification, action) {
-  return notification.evaluate(
-    async (notification, title) => {
-      const scope = /** @type {any} */ (self);
-      const found = notification.actions.find((/** @type {any} */ one) => one.title === title);
-      if (title && !found) throw new Error(`no action ${title}`);
-      const event = new scope.NotificationEvent('notificationclick', { notification, action: found?.action ?? '' });
-      /** @type {Promise<unknown>[]} */
-      const work = [];
-      /** @type {string[]} */
-      const opened = [];
-      // Only the browser's own events may extend the worker's life, and open pages.
-      event.waitUntil = (/** @type {Promise<unknown>} */ it) => work.push(it);
-      const { openWindow } = scope.clients;
-      scope.clients.openWindow = async (/** @type {string} */ url) => void opened.push(url);
-      scope.dispatchEvent(event);
-      await Promise.all(work);
-      scope.clients.openWindow = openWindow;
-      return opened;
-    },
-    action,
-  );
+  return notification.evaluate(async (notification, title) => {
+    const scope = /** @type {any} */ (self);
+    const found = notification.actions.find(
+      (/** @type {any} */ one) => one.title === title,
+    );
+    if (title && !found) throw new Error(`no action ${title}`);
+    const event = new scope.NotificationEvent("notificationclick", {
+      notification,
+      action: found?.action ?? "",
+    });
+    /** @type {Promise<unknown>[]} */
+    const work = [];
+    /** @type {string[]} */
+    const opened = [];
+    // Only the browser's own events may extend the worker's life, and open pages.
+    event.waitUntil = (/** @type {Promise<unknown>} */ it) => work.push(it);
+    const { openWindow } = scope.clients;
+    scope.clients.openWindow = async (/** @type {string} */ url) =>
+      void opened.push(url);
+    scope.dispatchEvent(event);
+    await Promise.all(work);
+    scope.clients.openWindow = openWindow;
+    return opened;
+  }, action);
 }

@@ -2,8 +2,8 @@
  * `test`, like that of node:test. When it ends or fails, it undoes everything that the support library started in it.
  */
 
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { after, test as nodeTest } from 'node:test';
+import { AsyncLocalStorage } from "node:async_hooks";
+import { after, test as nodeTest } from "node:test";
 
 /** Timeout of a test, in ms; a test that takes longer hangs. */
 const LONGEST = 240_000;
@@ -29,7 +29,8 @@ after(() => leave(fileScope));
  * @param {(t: import('node:test').TestContext) => void | Promise<void>} [body]
  */
 export function test(name, options, body) {
-  const [settings, run] = typeof options === 'function' ? [{}, options] : [options, body];
+  const [settings, run] =
+    typeof options === "function" ? [{}, options] : [options, body];
   return nodeTest(name, { timeout: LONGEST, ...settings }, (t) => {
     /** @type {Scope} */
     const scope = { undo: [] };
@@ -60,7 +61,8 @@ async function leave(scope) {
     }
   }
   if (errors.length === 1) throw errors[0];
-  if (errors.length) throw new AggregateError(errors, errors.map(String).join('\n'));
+  if (errors.length)
+    throw new AggregateError(errors, errors.map(String).join("\n"));
 }
 
 /**
@@ -71,7 +73,10 @@ async function leave(scope) {
  * @param {{what?: string, deadline?: number, every?: number}} [options] ms
  * @returns {Promise<NonNullable<T>>}
  */
-export async function until(ask, { what = String(ask), deadline = DEADLINE, every = 20 } = {}) {
+export async function until(
+  ask,
+  { what = String(ask), deadline = DEADLINE, every = 20 } = {},
+) {
   const end = Date.now() + deadline;
   for (;;) {
     /** @type {unknown} */
@@ -83,7 +88,11 @@ export async function until(ask, { what = String(ask), deadline = DEADLINE, ever
     } catch (error) {
       last = error;
     }
-    if (Date.now() >= end) throw new Error(`not within ${deadline} ms: ${what}; last seen: ${show(last)}`, { cause: last });
+    if (Date.now() >= end)
+      throw new Error(
+        `not within ${deadline} ms: ${what}; last seen: ${show(last)}`,
+        { cause: last },
+      );
     await new Promise((resolve) => setTimeout(resolve, every));
   }
 }
