@@ -1,6 +1,6 @@
 //! `hubctl needs`: lists what the person has to do.
 
-use hub_protocol::{Need, Needs, Timestamp};
+use hub_protocol::{Need, Needs, Timestamp, single_spaced};
 
 use crate::error::Error;
 use crate::exit_code::Exit;
@@ -54,7 +54,7 @@ pub(super) async fn list(context: &Context) -> Result<String, Error> {
 }
 
 fn row(need: &Need, now: Timestamp) -> [String; 6] {
-    let brief = need.brief.split_whitespace().collect::<Vec<_>>().join(" ");
+    let brief = single_spaced(&need.brief);
     [
         need.id.clone(),
         need.kind.words().to_owned(),

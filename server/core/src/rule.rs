@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hub_protocol::{InboxName, Kind, PhaseName, Priority, ProjectName};
+use hub_protocol::{InboxName, Kind, PhaseName, Priority, ProjectName, first_bytes};
 use regex::Regex;
 
 use super::record::RuleAction;
@@ -13,7 +13,7 @@ mod template;
 
 pub use invalid::InvalidRule;
 pub use settings::parse;
-pub use template::{Facts, Template, shortened};
+pub use template::{Facts, Template};
 
 /// The bytes of a text that a regular expression sees. The fold matches while other commands wait, so this bounds the
 /// time of a match.
@@ -135,7 +135,7 @@ impl Rule {
     /// Whether it fires on this notification, apart from its cooldown.
     pub fn matches(&self, it: &Subject<'_>) -> bool {
         let on = &self.condition;
-        let text = shortened(it.msg, MAX_TEXT);
+        let text = first_bytes(it.msg, MAX_TEXT);
         self.may_match(it.kind)
             && on.is_about(it.project, it.from, it.name)
             && on.text.as_ref().is_none_or(|wanted| wanted.is_match(text))

@@ -1,5 +1,6 @@
 //! The data of a hook's notification: the agent's own JSON and words, within the bounds of a notification.
 
+use hub_protocol::{first_bytes, with_ellipsis};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -39,14 +40,8 @@ pub(super) fn bounded(mut data: Value) -> Value {
     json!({ "cut": note() })
 }
 
-/// The beginning of a text, at most this many bytes and a mark.
 fn cut(text: &str, longest: usize) -> String {
-    if text.len() <= longest {
-        return text.to_owned();
-    }
-    let ends = (0..=longest).rev();
-    let end = { ends }.find(|end| text.is_char_boundary(*end));
-    format!("{}…", &text[..end.unwrap_or(0)])
+    with_ellipsis(first_bytes(text, longest), text).into_owned()
 }
 
 /// Cuts every text within to this many bytes.
