@@ -98,13 +98,11 @@ fn lines(rules: &[RuleInfo]) -> String {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct TestParams {
     seconds: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct TestPost {
     /// A configuration file with the rules to test; without it, those of the hub.
     config: Option<String>,
