@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::first_chars;
+
 /// A coding agent, by its name in `POST /hooks/{agent}` and in commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Agent {
@@ -93,7 +95,7 @@ impl FromStr for Agent {
 
     fn from_str(text: &str) -> Result<Self, UnknownAgent> {
         let known = Self::ALL.into_iter().find(|it| it.as_str() == text);
-        known.ok_or_else(|| UnknownAgent(text.chars().take(64).collect()))
+        known.ok_or_else(|| UnknownAgent(first_chars(text, 64).into()))
     }
 }
 

@@ -195,7 +195,6 @@ impl Decision {
 /// The answer to one question of a dialog: options by their labels, a text, or both if several may be chosen. Without either,
 /// the question stays without an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Chosen {
     /// The labels of the chosen options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -267,7 +266,6 @@ impl fmt::Display for Answer {
 
 /// The body of `POST /needs/{id}/answer`: exactly one of `choices`, `verdict`, `form` and `reply`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct AnswerPost {
     /// An answer for each question of a dialog, in their order.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -148,7 +148,6 @@ pub struct Withdrawn {
 
 /// The body of `POST /seen`: `ids` and `up_to`, a filter with or without `up_to`, or `undo`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SeenRequest {
     /// The notifications to mark.
     #[serde(default, skip_serializing_if = "Option::is_none")]

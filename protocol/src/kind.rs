@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
+use crate::first_chars;
+
 /// The type of a notification, JSON field `type`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
@@ -132,7 +134,7 @@ impl FromStr for Kind {
             "message" | "info" | "note" | "feedback" => Self::Message,
             "answer" => Self::Answer,
             "ended" | "session_end" => Self::Ended,
-            _ => return Err(UnknownKind(text.chars().take(64).collect())),
+            _ => return Err(UnknownKind(first_chars(text, 64).into())),
         })
     }
 }

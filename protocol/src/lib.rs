@@ -83,7 +83,10 @@ pub use spool::{
     SpoolKey, SpoolListing, Spooled, SpooledHook,
 };
 pub use status::{StatusError, StatusLine};
-pub use text::{escaped, for_model, is_hidden, one_line, reveal, visible};
+pub use text::{
+    escaped, first_bytes, first_chars, for_model, is_hidden, one_line, reveal, single_spaced,
+    visible, with_ellipsis,
+};
 pub use timestamp::{InvalidTimestamp, Timestamp};
 pub use wait::{
     AckRequest, Acked, BarrierReport, WAKE_FILE, WAKE_MARK, WAKE_TEST_KEY, WaitReply, Way, WhyWoken,

@@ -191,7 +191,6 @@ pub struct Needs {
 
 /// The body of `POST /needs/{id}/snooze`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Snooze {
     /// When the need opens again, if it still exists.
     pub until: Timestamp,

@@ -10,7 +10,7 @@ use crate::{InboxName, Kind, ProjectName, Timestamp};
 
 /// The person's preferences, `GET` and `PUT /preferences`: one set for the hub. An absent field is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct Preferences {
     /// The quiet hours, in which only `urgent` notifications alert the person.
     #[serde(deserialize_with = "crate::null::object")]
@@ -62,7 +62,6 @@ fn alerts<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<Alert>, D::Erro
 
 /// Quiet hours, every day. If `to` is before `from`, they last past midnight.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Quiet {
     /// The time at which they begin.
     pub from: TimeOfDay,
@@ -74,7 +73,6 @@ pub struct Quiet {
 
 /// A project, or one of its sessions, that is muted for good or until a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Mute {
     /// The project that is muted, or the project of the muted session.
     pub project: ProjectName,

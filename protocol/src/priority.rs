@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::first_chars;
+
 /// The priority of a notification. The order is the order of delivery, most urgent first.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
@@ -48,7 +50,7 @@ impl FromStr for Priority {
             "high" => Self::High,
             "normal" => Self::Normal,
             "low" => Self::Low,
-            _ => return Err(UnknownPriority(text.chars().take(64).collect())),
+            _ => return Err(UnknownPriority(first_chars(text, 64).into())),
         })
     }
 }

@@ -188,7 +188,6 @@ pub fn verdict(answer: &str) -> Option<Verdict> {
 
 /// The one who claims or withdraws, the body of `POST /questions/{id}/claim` and `/withdraw`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ByPost {
     /// The agent session that claims or withdraws; absent for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{Timestamp, one_line};
+use crate::{Timestamp, first_chars, one_line};
 
 mod listing;
 
@@ -79,8 +79,8 @@ impl FromStr for SpoolKey {
         if fits && text.bytes().all(plain) && text != Self::REJECTED {
             return Ok(Self(text.into()));
         }
-        let beginning: String = text.chars().take(Self::MAX_BYTES).collect();
-        Err(InvalidSpoolKey(one_line(&beginning).into_owned()))
+        let beginning = first_chars(text, Self::MAX_BYTES);
+        Err(InvalidSpoolKey(one_line(beginning).into_owned()))
     }
 }
 

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{InboxName, Kind};
+use crate::{InboxName, Kind, first_bytes, single_spaced};
 
 /// The first line of a status file, parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,13 +83,9 @@ impl StatusLine {
     /// Returns the line that reports `kind`, or `None` if no documented state stands for it. A long message is cut.
     pub fn of(kind: Kind, msg: &str) -> Option<Self> {
         word(kind)?;
-        let mut msg = msg.split_whitespace().collect::<Vec<_>>().join(" ");
+        let msg = single_spaced(msg);
         // Leave room for the longest state.
-        let mut end = msg.len().min(Self::MAX_BYTES - 16);
-        while !msg.is_char_boundary(end) {
-            end -= 1;
-        }
-        msg.truncate(end);
+        let msg = first_bytes(&msg, Self::MAX_BYTES - 16).to_owned();
         Some(Self { kind, msg })
     }
 }

@@ -14,6 +14,35 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     })
 }
 
+/// Returns the beginning of `text`, at most `max` characters.
+pub fn first_chars(text: &str, max: usize) -> &str {
+    let end = text.char_indices().nth(max);
+    end.map_or(text, |(end, _)| &text[..end])
+}
+
+/// Returns the beginning of `text`, at most `max` bytes.
+pub fn first_bytes(text: &str, max: usize) -> &str {
+    let mut end = max.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Returns the beginning of `text`, with an ellipsis if that is not all of it.
+pub fn with_ellipsis<'a>(beginning: &'a str, text: &str) -> Cow<'a, str> {
+    if beginning.len() < text.len() {
+        format!("{beginning}…").into()
+    } else {
+        beginning.into()
+    }
+}
+
+/// Returns the words of `text` on one line, with one blank between them.
+pub fn single_spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Returns `text` on its lines, with hidden characters shown by their code points, as the dashboard shows them.
 pub fn reveal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -144,6 +173,23 @@ pub fn is_hidden(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_beginning_has_whole_characters_and_an_ellipsis_if_there_is_more() {
+        assert_eq!(
+            ["éàü", "éà", ""],
+            [3, 2, 0].map(|max| first_chars("éàü", max))
+        );
+        assert_eq!(
+            ["éàü", "éà", "éà", ""],
+            [6, 5, 4, 1].map(|max| first_bytes("éàü", max))
+        );
+        assert_eq!(
+            ["éà…", "éàü"],
+            ["éà", "éàü"].map(|it| with_ellipsis(it, "éàü"))
+        );
+        assert_eq!(single_spaced(" a\n\t b "), "a b");
+    }
 
     #[test]
     fn hidden_characters_are_removed_literal_or_escaped() {

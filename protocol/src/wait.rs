@@ -141,7 +141,6 @@ pub struct BarrierReport {
 
 /// The body of an acknowledgement, `POST /inboxes/{inbox}/ack`: a lease, ids, or both.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct AckRequest {
     /// The lease token of a batch. With `ids`, only those are acknowledged, and the others are offered again.
     #[serde(default, skip_serializing_if = "Option::is_none")]

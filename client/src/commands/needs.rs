@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::{Need, Needs, Timestamp};
+use hub_protocol::{Need, Needs, Timestamp, single_spaced};
 
 use crate::api::question::offers;
 use crate::error::Error;
@@ -87,7 +87,7 @@ fn whole(need: &Need, now: Timestamp) -> String {
 }
 
 fn row(need: &Need, now: Timestamp) -> [String; 6] {
-    let brief = need.brief.split_whitespace().collect::<Vec<_>>().join(" ");
+    let brief = single_spaced(&need.brief);
     [
         need.id.clone(),
         need.kind.words().to_owned(),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 pub(crate) use hub_protocol::one_line as line;
-use hub_protocol::{Timestamp, escaped, for_model, is_hidden};
+use hub_protocol::{Timestamp, escaped, first_chars, for_model, is_hidden, with_ellipsis};
 
 /// Returns JSON on one line, with terminal controls and invisible characters escaped. It is the same JSON: a string may
 /// contain any character as `\u…`, and outside strings a control character is only white space.
@@ -53,10 +53,7 @@ pub(crate) fn held(count: u64, until: Timestamp) -> String {
 
 /// The first `width` characters of `text`, with an ellipsis if it was cut.
 pub(crate) fn cut(text: &str, width: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(width) {
-        None => Cow::Borrowed(text),
-        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
-    }
+    with_ellipsis(first_chars(text, width), text)
 }
 
 #[cfg(test)]
@@ -103,11 +100,5 @@ mod tests {
     fn held_notifications_are_shown_with_the_end_of_the_limit() {
         let until = "2026-11-21T12:04:31.042Z".parse().unwrap();
         assert_eq!(held(3, until), "3 held until 12:04:31Z by a wake limit");
-    }
-
-    #[test]
-    fn a_cut_text_ends_with_an_ellipsis() {
-        assert_eq!(cut("éàü", 3), "éàü");
-        assert_eq!(cut("éàü", 2), "éà…");
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read as _};
 use super::{SpoolItem, SpoolKey};
 #[cfg(test)]
 use crate::is_unprintable;
-use crate::{Timestamp, one_line};
+use crate::{Timestamp, first_chars, one_line};
 
 /// Reads a listing: for each file `NAME NUL CONTENT NUL`, and an empty name after the last one.
 ///
@@ -124,8 +124,7 @@ impl<R: BufRead> SpoolListing<R> {
 
 /// The first `max` characters of `text`, on one line without terminal controls.
 fn shown(text: &str, max: usize) -> String {
-    let beginning: String = text.chars().take(max).collect();
-    one_line(&beginning).into_owned()
+    one_line(first_chars(text, max)).into_owned()
 }
 
 #[cfg(test)]

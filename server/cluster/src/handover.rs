@@ -26,7 +26,6 @@ const AGAIN: Duration = Duration::from_millis(500);
 
 /// The body of the request.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct HandOverTo {
     node: String,
 }

@@ -14,7 +14,7 @@ mod template;
 pub use invalid::InvalidRule;
 pub use selector::{Selector, Subject};
 pub use settings::parse;
-pub use template::{Facts, Template, shortened};
+pub use template::{Facts, Template};
 
 /// The rules of a hub, in the order of the configuration.
 #[derive(Debug, Clone, Default)]

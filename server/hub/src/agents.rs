@@ -11,7 +11,7 @@ use hub_core::answer::AnswerKind;
 use hub_core::command::AgentEvent;
 use hub_core::record::TurnCause;
 use hub_protocol::{
-    Agent, InboxName, OwnWords, Verdict, WAKE_MARK, answer_in_refusal, denial, visible,
+    Agent, InboxName, OwnWords, Verdict, WAKE_MARK, answer_in_refusal, denial, first_chars, visible,
 };
 use serde_json::{Map, Value, json};
 
@@ -186,10 +186,10 @@ fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
     let subagent = text(payload, "agent_id");
     ParsedHook {
         id,
-        name: name.chars().take(64).collect(),
+        name: first_chars(name, 64).into(),
         cwd: (!cwd.is_empty()).then(|| cwd.to_owned()),
         title: None,
-        subagent: (!subagent.is_empty()).then(|| subagent.chars().take(64).collect()),
+        subagent: (!subagent.is_empty()).then(|| first_chars(subagent, 64).into()),
         happened: AgentEvent::Seen,
         accepts_context: false,
         takes: None,

@@ -9,7 +9,7 @@ use hub_log::Log;
 use hub_log::journal::JournalError;
 use hub_protocol::{
     Control, Evidence, InboxName, Kind, MAX_ITEM_BYTES, Notification, Post, ProjectName, Seq,
-    Timestamp, Verdict, verdict,
+    Timestamp, Verdict, first_bytes, single_spaced, verdict, with_ellipsis,
 };
 
 use crate::Hub;
@@ -340,16 +340,8 @@ fn replied(reply_to: Option<Seq>, kind: Kind, log: &Log) -> Result<Replied, Inva
 
 /// Returns the text of a stored question on one line, cut to [`MAX_QUESTION`] bytes.
 fn shortened(msg: &str) -> String {
-    let words: Vec<&str> = msg.split_whitespace().collect();
-    let mut text = words.join(" ");
-    if text.len() > MAX_QUESTION {
-        let end = (0..=MAX_QUESTION)
-            .rev()
-            .find(|at| text.is_char_boundary(*at));
-        text.truncate(end.unwrap_or(0));
-        text.push('…');
-    }
-    text
+    let text = single_spaced(msg);
+    with_ellipsis(first_bytes(&text, MAX_QUESTION), &text).into_owned()
 }
 
 /// Returns the JSON after `{"id":0,`; the writer prepends the number.

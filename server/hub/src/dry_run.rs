@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use hub_core::fold::{received, subject};
 use hub_core::record::{Notified, Record};
-use hub_core::rule::{Rule, RuleSet, shortened};
-use hub_protocol::{InboxName, Notification, ProjectName, RuleMatch, Seq, Timestamp};
+use hub_core::rule::{Rule, RuleSet};
+use hub_protocol::{InboxName, Notification, ProjectName, RuleMatch, Seq, Timestamp, first_bytes};
 
 /// The most firings that are listed one by one.
 const MAX_LISTED: usize = 1000;
@@ -90,7 +90,7 @@ impl DryRun {
             }
             found.push(RuleMatch {
                 notification: Some(seq),
-                text: shortened(&body.msg, MAX_TEXT).to_owned(),
+                text: first_bytes(&body.msg, MAX_TEXT).to_owned(),
                 ..fired(rule, at, (&route.project, &route.from))
             });
         }

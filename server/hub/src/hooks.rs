@@ -40,7 +40,7 @@ const MAX_PATH: usize = 4096;
 
 /// Facts that `hubctl hook` sends besides the agent's payload: the query string of a hook request.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
 #[allow(clippy::struct_excessive_bools)] // each a flag of its own
 pub struct HookParams {
     /// The session that the client names, beside the id in the payload.

@@ -8,7 +8,7 @@ use hub_core::fold::{Session as FoldSession, SessionKey, State as Fold};
 use hub_core::rejected::Rejected;
 use hub_core::waiters::SharedWaiters;
 use hub_log::Log;
-use hub_protocol::{Phase, PhaseName, Seq, Timestamp};
+use hub_protocol::{Phase, PhaseName, Seq, Timestamp, first_chars, single_spaced};
 
 use super::{Hub, needs, stored};
 
@@ -102,6 +102,5 @@ pub async fn with_texts(hub: &Hub, found: Vec<FoundPhase>) -> Result<Vec<Phase>,
 /// Returns the text of the notification that is stored at `location`, on one line.
 pub fn text(log: &Log, location: Seq) -> Option<String> {
     let said = asked::words(&stored::at(log, location)?);
-    let line = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some(line.chars().take(MAX_TEXT).collect())
+    Some(first_chars(&single_spaced(&said), MAX_TEXT).to_owned())
 }

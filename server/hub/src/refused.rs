@@ -1,11 +1,15 @@
 //! A refused attempt to answer in the person's place is a record, and an urgent question to the person.
 
+use std::borrow::Cow;
+
 use hub_core::asked::asked;
 use hub_core::command::Command;
 use hub_core::fold::Question;
 use hub_core::notification::Draft;
 use hub_core::rejected::Rejected;
-use hub_protocol::{Evidence, InboxName, ProjectName, Seq, Timestamp, one_line};
+use hub_protocol::{
+    Evidence, InboxName, ProjectName, Seq, Timestamp, first_chars, one_line, with_ellipsis,
+};
 use serde_json::json;
 
 use super::{Hub, stored};
@@ -104,9 +108,6 @@ fn sentence(
     format!("{who} tried to {what} {whose}, and the hub refused it")
 }
 
-fn shortened(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+fn shortened(text: &str, chars: usize) -> Cow<'_, str> {
+    with_ellipsis(first_chars(text, chars), text)
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use hub_protocol::{Framed, Kind, Notification, OwnWords, WAKE_MARK, is_hidden};
+use hub_protocol::{
+    Framed, Kind, Notification, OwnWords, WAKE_MARK, first_chars, is_hidden, with_ellipsis,
+};
 use serde::Deserialize;
 
 /// The first notifications are listed, up to this many.
@@ -29,10 +31,7 @@ fn line(said: &Notification) -> String {
     let from = said.from_name.as_deref().unwrap_or(said.from.as_str());
     let line = format!("{from}, {}: {first}", said.kind.as_str());
     let visible: String = line.chars().filter(|it| !is_hidden(*it)).collect();
-    match visible.char_indices().nth(CHARS) {
-        Some((end, _)) => format!("{}…", &visible[..end]),
-        None => visible,
-    }
+    with_ellipsis(first_chars(&visible, CHARS), &visible).into_owned()
 }
 
 /// The line that the hub pastes into a session's pane. The agent takes it for a prompt of the person, so nothing in it

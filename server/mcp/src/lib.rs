@@ -70,7 +70,6 @@ impl McpState {
 
 /// The query: who calls. MCP itself names only the client program.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct McpParams {
     project: Option<ProjectName>,
     cwd: Option<String>,

@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use hub_protocol::{Alert, Need, Needs};
+use hub_protocol::{Alert, Need, Needs, first_chars};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -137,6 +137,5 @@ fn short(name: &str) -> String {
     if name.chars().count() <= NAME {
         return name.to_owned();
     }
-    let begin: String = name.chars().take(NAME - 1).collect();
-    begin + "…"
+    format!("{}…", first_chars(name, NAME - 1))
 }

@@ -1,6 +1,6 @@
 //! The data of a hook's notification: the agent's own JSON and words, within the bounds of a notification.
 
-use hub_protocol::MAX_ITEM_BYTES;
+use hub_protocol::{MAX_ITEM_BYTES, first_bytes};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -42,13 +42,12 @@ pub(super) fn bounded(data: &Value) -> Value {
 
 /// A text of at most this many bytes; the beginning of a longer one, which says that it is cut and where all of it is.
 fn cut(text: &str, longest: usize) -> String {
-    if text.len() <= longest {
-        return text.to_owned();
+    match first_bytes(text, longest) {
+        whole if whole.len() == text.len() => whole.to_owned(),
+        beginning => {
+            format!("{beginning}…\n\n[cut by the hub: all of it is in the agent's own session]")
+        }
     }
-    let ends = (0..=longest).rev();
-    let end = { ends }.find(|end| text.is_char_boundary(*end));
-    let beginning = &text[..end.unwrap_or(0)];
-    format!("{beginning}…\n\n[cut by the hub: all of it is in the agent's own session]")
 }
 
 /// Cuts every text within to this many bytes.

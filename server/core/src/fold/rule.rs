@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use hub_protocol::{
-    InboxName, Kind, Notification, PhaseName, Priority, ProjectName, Seq, Timestamp,
+    InboxName, Kind, Notification, PhaseName, Priority, ProjectName, Seq, Timestamp, first_bytes,
 };
 
 use super::notification::person;
@@ -13,7 +13,7 @@ use super::{Leased, State};
 use crate::command::{Refusal, RuleCommand};
 use crate::notification::to_json;
 use crate::record::{Record, RuleAction, RuleFired, RuleNote, RuleNoted};
-use crate::rule::{Facts, NotifyAction, Rule, RuleSet, Subject, shortened};
+use crate::rule::{Facts, NotifyAction, Rule, RuleSet, Subject};
 
 /// The most bytes of a text in the notification of an escalation.
 const MAX_QUOTED: usize = 400;
@@ -319,7 +319,7 @@ impl StoredNotification {
     /// The text of an escalation.
     fn quoted(&self) -> String {
         let Facts { from, msg, id, .. } = self.facts();
-        let msg = shortened(&msg, MAX_QUOTED);
+        let msg = first_bytes(&msg, MAX_QUOTED);
         match self.body.kind {
             Kind::Question | Kind::Approval => {
                 format!("{from} still waits for an answer to {id}: {msg}")

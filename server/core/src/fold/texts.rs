@@ -1,6 +1,6 @@
 //! Texts of the hub's own notifications.
 
-use hub_protocol::{Counted, InboxName, Kind, Seq};
+use hub_protocol::{Counted, InboxName, Kind, Seq, first_chars, single_spaced, with_ellipsis};
 
 use super::session::Session;
 
@@ -14,11 +14,8 @@ pub(super) fn name<'a>(id: &'a InboxName, session: Option<&'a Session>) -> &'a s
 
 /// Returns the beginning of a text on one line.
 pub(super) fn excerpt(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(EXCERPT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    let line = single_spaced(text);
+    with_ellipsis(first_chars(&line, EXCERPT), &line).into_owned()
 }
 
 /// Formats `HEAD: TEXT`, or the head alone if the text is empty.

@@ -1,9 +1,7 @@
 //! The selector of rules and forwards. Matching is pure.
 
-use hub_protocol::{Kind, Priority, ProjectName};
+use hub_protocol::{Kind, Priority, ProjectName, first_bytes};
 use regex::Regex;
-
-use super::shortened;
 
 /// The bytes of a text that a regular expression sees. The fold matches while other commands wait, so this bounds the
 /// time of a match.
@@ -50,7 +48,7 @@ impl Selector {
 
     /// Whether it selects this notification.
     pub fn matches(&self, it: &Subject<'_>) -> bool {
-        let text = shortened(it.msg, MAX_TEXT);
+        let text = first_bytes(it.msg, MAX_TEXT);
         self.may_match(it.kind, it.priority)
             && self.is_about(it.project, it.from, it.name)
             && self

@@ -1,5 +1,7 @@
 //! Templates: the text of a rule's notification, with placeholders.
 
+use hub_protocol::first_bytes;
+
 /// The names of the placeholders.
 const NAMES: [&str; 5] = ["from", "msg", "session", "project", "id"];
 /// The most bytes of the text of the notification that caused it.
@@ -56,22 +58,13 @@ impl Facts {
     fn get(&self, name: &str) -> &str {
         match name {
             "from" => &self.from,
-            "msg" => shortened(&self.msg, MAX_MSG),
+            "msg" => first_bytes(&self.msg, MAX_MSG),
             "session" => &self.session,
             "project" => &self.project,
             "id" => &self.id,
             _ => "",
         }
     }
-}
-
-/// Returns the beginning of a text, at most `max` bytes.
-pub fn shortened(text: &str, max: usize) -> &str {
-    let mut end = max.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 /// The `{name}`s of lower-case letters in a text, each with its position.

@@ -22,7 +22,6 @@ static LOOKS: Semaphore = Semaphore::const_new(8);
 
 /// A directory as a client names it.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct DirectoryParams {
     /// Absent if the client's directory is gone and has no name any more.
     cwd: Option<String>,

@@ -95,14 +95,12 @@ impl From<FilterParams> for Filter {
 
 /// The `project` parameter of a list; all projects if it is missing.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct ProjectFilter {
     pub(crate) project: Option<ProjectName>,
 }
 
 /// The `project` parameter; `default` if it is missing.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct ProjectParam {
     #[serde(default)]
     pub(crate) project: ProjectName,

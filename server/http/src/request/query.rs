@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde::de::value::{Error, MapDeserializer, SeqDeserializer};
 use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Visitor};
 
-/// The largest integer that every JSON client reads exactly (RFC 8259, section 6); record numbers stay below it.
-pub(crate) const MAX_NUMBER: u64 = (1 << 53) - 1;
+use super::strict::{MAX_NUMBER, Strict};
+
 const WHOLE: &str = "a whole number of at least 0";
 
 /// Deserializes decoded pairs. An error names its parameter if serde allows it.
@@ -21,7 +21,7 @@ pub(crate) fn read<T: DeserializeOwned>(pairs: Vec<(String, String)>) -> Result<
             grouped.push((name.clone(), ParamValues { name, texts }));
         }
     }
-    T::deserialize(MapDeserializer::new(grouped.into_iter()))
+    T::deserialize(Strict(MapDeserializer::new(grouped.into_iter())))
 }
 
 /// The values given for one parameter.
@@ -86,6 +86,7 @@ impl<'de> Deserializer<'de> for ParamValues {
 
     fn deserialize_u64<V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, Error> {
         let number = self.parsed(WHOLE)?;
+        // The visitor refuses it too, but cannot name the parameter.
         if number > MAX_NUMBER {
             return Err(Error::custom(format!("{} is at most 2^53 - 1", self.name)));
         }

@@ -1,8 +1,9 @@
-//! Strict JSON: a serde wrapper that enforces the contract where serde accepts more.
+//! A serde wrapper that enforces the contract of bodies and queries where serde accepts more.
 //!
 //! serde also accepts an array for a struct (its fields in order) and `null` for a field that may be absent. The
 //! contract allows neither. Its types also ignore unknown members, which are errors in a request. [`Strict`] wraps any
-//! deserializer and refuses all of these, at every depth. Free-form values ([`serde_json::Value`]) pass unchanged.
+//! deserializer and refuses all of these, at every depth. Free-form values ([`serde_json::Value`]) pass unchanged. Only a
+//! type with a flattened member needs `deny_unknown_fields` of its own, because serde does not say which members it has.
 
 use std::fmt;
 
@@ -11,7 +12,8 @@ use serde::de::{
     SeqAccess, Visitor,
 };
 
-use super::query::MAX_NUMBER;
+/// The largest integer that every JSON client reads exactly (RFC 8259, section 6); record numbers stay below it.
+pub(super) const MAX_NUMBER: u64 = (1 << 53) - 1;
 
 /// A deserializer, visitor, seed or access that wraps everything inside it as well.
 #[derive(Debug, Clone, Copy)]

@@ -23,7 +23,6 @@ const MAX_READ: u64 = 50_000;
 const MAX_BYTES: usize = 2 << 20;
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct ConversationParams {
     #[serde(default)]
     project: ProjectName,

@@ -16,7 +16,6 @@ use crate::request::params::Params;
 
 /// The query: the client's nonce, and the session to prove, if not the token.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct HelloParams {
     nonce: String,
     session: Option<String>,

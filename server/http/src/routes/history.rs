@@ -329,7 +329,6 @@ pub(super) async fn find(hub: &Hub, id: Seq) -> Result<(axum::body::Bytes, bool)
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct KeyParams {
     #[serde(default)]
     project: ProjectName,

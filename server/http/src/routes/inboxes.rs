@@ -178,7 +178,6 @@ async fn routed(
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct ResetParams {
     #[serde(default)]
     history: bool,

@@ -16,7 +16,6 @@ use crate::request::params::{Params, ProjectParam};
 const MAX_WITHIN: u64 = 366 * 24 * 3600;
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct ListenParams {
     #[serde(default)]
     project: ProjectName,

@@ -24,14 +24,12 @@ const MAX_BYTES: usize = 1024;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct LoginBody {
     code: String,
 }
 
 /// How a browser proves that it knows the token of its session, which it keeps as a key that cannot be read.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct ResumeBody {
     /// The id in the session's token.
     session: String,

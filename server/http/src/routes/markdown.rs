@@ -19,7 +19,6 @@ const MAX_TEXT: usize = 256 * 1024;
 static TEXTS: Budget = Budget::new(1, 63, Duration::from_secs(2));
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct MarkdownPost {
     text: String,
 }

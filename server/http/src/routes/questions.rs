@@ -37,7 +37,6 @@ const MAX_TIMEOUT: u64 = 3600;
 
 /// The query of `GET /questions`.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct QuestionListParams {
     project: Option<ProjectName>,
     #[serde(default)]
@@ -55,7 +54,6 @@ enum QuestionStates {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct GetParams {
     #[serde(default)]
     timeout: u64,

@@ -15,7 +15,7 @@ use hub_engine::{Hub, phase};
 use hub_log::journal::JournalError;
 use hub_log::timeline::Segment;
 use hub_log::{CHUNK_BYTES, Log};
-use hub_protocol::{RuleInfo, RuleList, RuleMatch, Timestamp, one_line};
+use hub_protocol::{RuleInfo, RuleList, RuleMatch, Timestamp, first_chars, one_line};
 use serde::{Deserialize, Serialize};
 
 use super::{stats, stored};
@@ -99,13 +99,11 @@ fn lines(rules: &[RuleInfo]) -> String {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct TestParams {
     seconds: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct TestPost {
     /// A configuration file with the rules to test; without it, those of the hub.
     config: Option<String>,
@@ -236,7 +234,8 @@ fn report(fired: &[RuleMatch], counts: &BTreeMap<String, u64>, partial: bool) ->
         let id = it
             .notification
             .map_or_else(|| "-".into(), |id| id.to_string());
-        let said: String = one_line(&it.text).chars().take(MAX_LINE).collect();
+        let line = one_line(&it.text);
+        let said = first_chars(&line, MAX_LINE);
         let _ = writeln!(text, "{}  {id:>6}  {}  {}: {said}", it.at, it.rule, it.from);
     }
     let listed = u64::try_from(fired.len()).unwrap_or(u64::MAX);

@@ -23,7 +23,6 @@ const MAX_TEXT: usize = 4096;
 
 /// The query of `GET /sessions`.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SessionListParams {
     /// The sessions of one project only.
     pub project: Option<ProjectName>,
@@ -33,7 +32,6 @@ pub struct SessionListParams {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct EndParams {
     #[serde(default)]
     project: ProjectName,

@@ -36,7 +36,6 @@ const RECENT: usize = 100;
 const UNKNOWN: &str = "unknown";
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct StatsParams {
     minutes: Option<usize>,
 }

@@ -21,14 +21,12 @@ use crate::request::params::Params;
 const DEFAULT_MS: i64 = 8 * 3600 * 1000;
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct TimelineParams {
     since: Option<Timestamp>,
     until: Option<Timestamp>,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct MomentParams {
     at: Timestamp,
 }

@@ -27,7 +27,6 @@ const LONGEST: Duration = Duration::from_secs(4);
 const MAX_STEPS: usize = 10_000;
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct TraceParams {
     after: Option<Seq>,
 }

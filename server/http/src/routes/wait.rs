@@ -31,7 +31,6 @@ pub(super) const MAX_AS: usize = 128;
 
 /// The query of a wait.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct WaitParams {
     #[serde(default, deserialize_with = "query::list")]
     inbox: Option<Vec<InboxName>>,

@@ -4,7 +4,7 @@ use hub_core::answer::{AnswerKind, FormAnswer};
 use hub_core::command::AgentEvent;
 use hub_core::controls::PLANS;
 use hub_core::record::TurnCause;
-use hub_protocol::{Verdict, WAKE_MARK};
+use hub_protocol::{Verdict, WAKE_MARK, first_chars, single_spaced};
 use serde_json::{Map, Value, json};
 
 use super::dialog_news::{Call, DialogNews};
@@ -75,7 +75,7 @@ pub(super) fn parse_with(
     let title = text(payload, "session_title").trim();
     let is_first_stop = name == "Stop" && !flag(payload, "stop_hook_active");
     Ok(ParsedHook {
-        title: (!title.is_empty()).then(|| title.chars().take(MAX_TITLE).collect()),
+        title: (!title.is_empty()).then(|| first_chars(title, MAX_TITLE).into()),
         accepts_context: is_first_stop
             || matches!(
                 name,
@@ -170,12 +170,11 @@ fn tool_use(name: &str, payload: &Map<String, Value>) -> Option<ToolUse> {
         "PostToolUse" | "PostToolUseFailure" => true,
         _ => return None,
     };
-    let line = argument(payload).unwrap_or_default().split_whitespace();
-    let line = line.collect::<Vec<_>>().join(" ");
+    let line = single_spaced(argument(payload).unwrap_or_default());
     Some(ToolUse {
-        id: text(payload, "tool_use_id").chars().take(64).collect(),
-        name: text(payload, "tool_name").chars().take(64).collect(),
-        on: line.chars().take(MAX_TITLE).collect(),
+        id: first_chars(text(payload, "tool_use_id"), 64).into(),
+        name: first_chars(text(payload, "tool_name"), 64).into(),
+        on: first_chars(&line, MAX_TITLE).into(),
         ended,
     })
 }
@@ -191,7 +190,7 @@ fn failed(payload: &Map<String, Value>) -> AgentEvent {
         .chain(words.filter(|it| !it.is_empty()).take(1));
     let reason = parts.collect::<Vec<_>>().join(": ");
     AgentEvent::Failed {
-        reason: reason.chars().take(200).collect(),
+        reason: first_chars(&reason, 200).into(),
         permanent: PERMANENT_ERRORS.contains(&kind),
         until: None,
     }

@@ -9,7 +9,7 @@ use hub_core::tool_request::request_of_approval;
 use hub_log::Log;
 use hub_protocol::{
     Alert, Answer, AnswerPost, Chosen, Control, Decision, Kind, Need, NeedKind, Notification,
-    Offer, Priority, Quick, Seq, reveal,
+    Offer, Priority, Quick, Seq, first_chars, reveal,
 };
 use serde_json::Value;
 
@@ -228,15 +228,12 @@ pub(crate) fn title(kind: NeedKind, request: &Value) -> String {
 
 /// The beginning of a text.
 fn brief(text: &str) -> String {
-    let line_end = text.match_indices('\n').nth(BRIEF_LINES - 1);
-    let char_end = text.char_indices().nth(BRIEF - 1);
-    let is_whole = line_end.is_none() && text.char_indices().nth(BRIEF).is_none();
-    if is_whole {
+    let end = text.match_indices('\n').nth(BRIEF_LINES - 1);
+    let lines = end.map_or(text, |(end, _)| &text[..end]);
+    if first_chars(lines, BRIEF).len() == text.len() {
         return text.to_owned();
     }
-    let ends = [line_end.map(|it| it.0), char_end.map(|it| it.0)];
-    let end = ends.into_iter().flatten().min().unwrap_or(text.len());
-    format!("{}…", text[..end].trim_end())
+    format!("{}…", first_chars(lines, BRIEF - 1).trim_end())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use hub_config::ForwardKind;
 use hub_core::secret::Secret;
 use hub_engine::needs::Preview;
-use hub_protocol::{Kind, Notification, Priority, is_hidden};
+use hub_protocol::{Kind, Notification, Priority, first_bytes, is_hidden, with_ellipsis};
 use serde_json::{Value, json};
 
 use super::Forward;
@@ -111,7 +111,11 @@ fn text(
 
 /// The options of a question, a line each; not more than a message has room for.
 fn list(it: &Notification) -> String {
-    let line = |option: &String| format!("\n- {}", shortened(&clean(option), MAX_LABEL));
+    let line = |option: &String| {
+        let label = clean(option);
+        let beginning = first_bytes(&label, MAX_LABEL);
+        format!("\n- {}", with_ellipsis(beginning, &label))
+    };
     it.options.iter().flatten().take(6).map(line).collect()
 }
 
@@ -120,15 +124,6 @@ fn clean(text: &str) -> String {
     text.chars()
         .filter(|c| *c == '\n' || !is_hidden(*c))
         .collect()
-}
-
-/// The first bytes of a text, with an ellipsis if it is longer.
-fn shortened(text: &str, max: usize) -> String {
-    if text.len() <= max {
-        return text.to_owned();
-    }
-    let end = (0..=max).rev().find(|at| text.is_char_boundary(*at));
-    format!("{}…", &text[..end.unwrap_or(0)])
 }
 
 /// The priority as a number of ntfy.

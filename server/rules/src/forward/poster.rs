@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
+use hub_protocol::first_chars;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER, USER_AGENT};
 use hyper::{Request, Response, StatusCode};
@@ -108,8 +109,9 @@ async fn outcome(response: Response<Incoming>) -> PostOutcome {
         return PostOutcome::Accepted;
     }
     let text = body.map(|it| String::from_utf8_lossy(&it.to_bytes()).into_owned());
-    let text: String = text.unwrap_or_default().chars().take(SHOWN).collect();
-    let why = format!("the target answers {status}: {}", text.trim());
+    let text = text.unwrap_or_default();
+    let text = first_chars(&text, SHOWN).trim();
+    let why = format!("the target answers {status}: {text}");
     if is_for_good(status) {
         PostOutcome::Refused(why)
     } else {

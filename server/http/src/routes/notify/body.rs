@@ -17,7 +17,6 @@ const MAX_ITEMS: usize = 1000;
 
 /// The query: the fields of a text body, and the directory of any body.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(in crate::routes) struct TextParams {
     #[serde(rename = "type")]
     kind: Option<String>,
