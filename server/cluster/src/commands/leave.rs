@@ -16,7 +16,7 @@ use crate::journal::{JetStreamJournal, SharedLogError};
 pub(super) async fn leave(config: &Config, admin: Admin) -> anyhow::Result<()> {
     let connection = connect(config, admin).await?;
     let name = &connection.settings.name;
-    Membership::load(&config.state_dir, name)?.context("this machine is in no cluster")?;
+    Membership::load(&config.state_dir, name)?.context("this machine is not in a cluster")?;
     let journal = open(config)?;
     ensure_stopped(&connection).await?;
     match connection.shared.epoch().await {
