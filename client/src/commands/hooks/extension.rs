@@ -28,7 +28,8 @@ pub(super) fn command(text: &str) -> Option<String> {
     }
     let mut lines = text.lines();
     let command = lines.find_map(|line| line.strip_prefix("const COMMAND = "))?;
-    serde_json::from_str(command).ok()
+    // Earlier versions wrote no semicolons.
+    serde_json::from_str(command.trim_end_matches(';')).ok()
 }
 
 #[cfg(test)]
