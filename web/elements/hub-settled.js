@@ -40,7 +40,7 @@ export class HubSettled extends StoreElement {
     const added = all.filter((item) => !isIn(before)(item));
     if (added.length > 0)
       this.#announcement.textContent = added
-        .map(({ name, need }) => `${name}: ${need.kind}.`)
+        .map(({ name, need }) => `${name} ${need.title}.`)
         .join(" ");
     for (const item of before.filter((one) => !isIn(all)(one)))
       this.#note(item, cardOf(item.key));

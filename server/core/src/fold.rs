@@ -317,17 +317,6 @@ impl State {
         Some((session.state?, session.seq))
     }
 
-    /// Returns when a session's present state began, and when it last reported that it works.
-    pub fn session_times(
-        &self,
-        project: &ProjectName,
-        name: &InboxName,
-    ) -> Option<(Timestamp, Option<Timestamp>)> {
-        let key = self.sessions.resolve(project, name.as_str())?;
-        let session = self.sessions.get(project, key)?;
-        Some((session.ts, session.worked))
-    }
-
     /// Returns the project in which a session of this name was last active.
     pub fn session_project(&self, name: &InboxName) -> Option<&ProjectName> {
         self.sessions.project_of(name)

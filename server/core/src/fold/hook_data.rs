@@ -53,7 +53,7 @@ fn cut(text: &str, longest: usize) -> String {
 /// Cuts every text within to this many bytes.
 fn cut_texts(data: &mut Value, longest: usize) {
     match data {
-        Value::String(text) => *text = cut(text, longest),
+        Value::String(text) if text.len() > longest => *text = cut(text, longest),
         Value::Array(items) => items.iter_mut().for_each(|it| cut_texts(it, longest)),
         Value::Object(fields) => fields.values_mut().for_each(|it| cut_texts(it, longest)),
         _ => {}
