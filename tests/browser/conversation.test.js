@@ -152,6 +152,25 @@ test("new words appear at the end, and older ones when the person looks for them
     .waitFor({ state: "hidden" });
 });
 
+test("new words do not take a person back who has just scrolled up", async () => {
+  const hub = await startHub();
+  for (let n = 0; n < 30; n += 1)
+    await hook(hub, "UserPromptSubmit", { prompt: `prompt ${n}` });
+  const { pane, entries } = await opened(hub);
+  await entries.getByText("prompt 29", { exact: true }).waitFor();
+  // The words come before the event of the scroll does.
+  await pane.locator("hub-conversation").evaluate((it) => {
+    addEventListener("scroll", (event) => event.stopPropagation(), true);
+    it.scrollTo(0, 0);
+  });
+  await hook(hub, "Stop", { last_assistant_message: "the last word" });
+  await entries.getByText("the last word").waitFor();
+  assert.equal(
+    await pane.locator("hub-conversation").evaluate((it) => it.scrollTop),
+    0,
+  );
+});
+
 test("a hub that keeps no words says so", async () => {
   const hub = await startHub({ args: ["--set", "keep_words=false"] });
   await hook(hub, "UserPromptSubmit", { prompt: "Fix the login" });

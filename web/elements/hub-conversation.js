@@ -29,6 +29,8 @@ export class HubConversation extends StoreElement {
   #asked;
   /** Whether the newest words stay in view. */
   #follows = true;
+  /** Where the newest words were last brought into view, in CSS pixels from the top. */
+  #placed = 0;
   #earlier = h(
     "button",
     { class: "ghost small", hidden: true, onclick: () => this.#loadOlder() },
@@ -83,6 +85,7 @@ export class HubConversation extends StoreElement {
     this.#older = undefined;
     this.#reported = "";
     this.#follows = true;
+    this.#placed = 0;
     this.#list.replaceChildren();
   }
 
@@ -101,13 +104,20 @@ export class HubConversation extends StoreElement {
   }
 
   #onScroll() {
-    this.#follows =
-      this.scrollHeight - this.scrollTop - this.clientHeight < AT_END;
+    this.#follows = this.#isAtEnd();
     if (this.scrollTop < NEAR && !this.#follows) this.#loadOlder();
   }
 
+  #isAtEnd() {
+    return this.scrollHeight - this.scrollTop - this.clientHeight < AT_END;
+  }
+
   #follow() {
-    if (this.#follows) this.scrollTop = this.scrollHeight;
+    if (!this.#follows) return;
+    // The person has scrolled, and the event of it is still to come.
+    if (this.scrollTop < this.#placed && !this.#isAtEnd()) return;
+    this.scrollTop = this.scrollHeight;
+    this.#placed = this.scrollTop;
   }
 
   async #loadOlder() {
