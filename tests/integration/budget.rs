@@ -1,5 +1,7 @@
 //! Expensive requests: what they may cost, that others are answered meanwhile, and that they end with their client.
 
+use std::time::{Duration, Instant};
+
 use futures_util::future::join_all;
 use hub_harness::{Answer, Client, Hub, until};
 use serde_json::{Value, json};
@@ -145,7 +147,10 @@ async fn a_registration_too_many_is_refused_by_name() {
             answer.expect(201);
         }
     }
+    let asked = Instant::now();
     assert_eq!(put(1000).await.expect(409).code(), "too_many_sessions");
+    // One that tries again at once leaves the hub to the others.
+    assert!(asked.elapsed() >= Duration::from_millis(250));
     let started = json!({ "session_id": "s1001", "hook_event_name": "SessionStart" });
     let refused = client.post_json("/hooks/claude", &started).await;
     assert_eq!(refused.expect(409).code(), "too_many_sessions");

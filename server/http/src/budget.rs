@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::{ApiError, Code};
 
-/// How much the priority of these threads is lowered: a busy hub leaves each about a tenth of a processor, and an idle
-/// one all of it.
+/// How much the priority of these threads is lowered: a busy hub leaves each about a seventieth of a processor, and an
+/// idle one all of it.
 #[cfg(target_os = "linux")]
-const NICENESS: i32 = 10;
+const NICENESS: i32 = 19;
 
 /// The budget of one kind of expensive request.
 pub(crate) struct Budget {

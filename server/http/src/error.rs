@@ -20,6 +20,10 @@ pub use catalogue::Code;
 /// The media type of errors (RFC 9457).
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
+/// Marks the response to a request that found no room, so that it is delayed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NoRoom;
+
 /// An error that is sent to a client.
 #[derive(Debug, Clone)]
 pub struct ApiError {
@@ -85,6 +89,9 @@ impl IntoResponse for ApiError {
         let json = serde_json::to_vec(&self.problem()).unwrap_or_default();
         let mut response = Response::new(Body::from(json));
         *response.status_mut() = code.status();
+        if code.is_for_want_of_room() {
+            response.extensions_mut().insert(NoRoom);
+        }
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
         match code {

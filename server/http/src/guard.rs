@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, HttpBody as _};
@@ -23,7 +24,7 @@ use hub_core::time::Now;
 use tower::{Layer as _, ServiceExt as _};
 use tower_http::catch_panic::{CatchPanic, CatchPanicLayer, ResponseForPanic};
 
-use crate::error::{ApiError, Code, PROBLEM_JSON};
+use crate::error::{ApiError, Code, NoRoom, PROBLEM_JSON};
 use crate::login::{DashboardSession, Devices, SessionTokenError};
 use crate::peer::Peer;
 use crate::routes::{self, Property};
@@ -37,6 +38,10 @@ const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resour
 /// Sent with the request for the script of a service worker, and with no other.
 const SERVICE_WORKER: HeaderName = HeaderName::from_static("service-worker");
 const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
+
+/// How long a client that found no room waits for the answer, so that one that asks again and again without a pause
+/// leaves the processor to the others.
+const NO_ROOM_DELAY: Duration = Duration::from_millis(250);
 
 /// The credentials that the guard accepts: the token, the sessions of devices, and the values of Host.
 #[derive(Clone)]
@@ -83,6 +88,9 @@ impl Guarded {
                 wrong_host_page::page(&request, &error).unwrap_or_else(|| error.into_response())
             }
         };
+        if response.extensions().get::<NoRoom>().is_some() {
+            Box::pin(tokio::time::sleep(NO_ROOM_DELAY)).await;
+        }
         let headers = response.headers_mut();
         if is_foreign_worker {
             headers.insert(CLEAR_SITE_DATA, HeaderValue::from_static("\"storage\""));

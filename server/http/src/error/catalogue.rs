@@ -199,6 +199,20 @@ impl Code {
         StatusCode::from_u16(self.entry().status).expect("the table holds valid statuses")
     }
 
+    /// Whether the hub has no room for the request: a limit is reached, and trying again at once is of no use.
+    pub(crate) const fn is_for_want_of_room(self) -> bool {
+        matches!(
+            self,
+            Self::Busy
+                | Self::Overloaded
+                | Self::TooManyInboxes
+                | Self::TooManyListeners
+                | Self::TooManyQuestions
+                | Self::TooManySessions
+                | Self::TooManyTasks
+        )
+    }
+
     /// The general code for an HTTP status, for errors that the framework raises.
     pub fn of_status(status: StatusCode) -> Self {
         match status.as_u16() {
