@@ -3,6 +3,7 @@
 //!
 //! It is a program of its own, because `hubctl` starts at every hook of every agent and must stay small.
 
+mod agents;
 mod config_page;
 mod record_page;
 mod reference;

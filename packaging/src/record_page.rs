@@ -3,12 +3,13 @@
 use roff::{Roff, bold, italic, roman};
 
 /// The source of the records, in the order of the page.
-pub(crate) const SOURCES: [&str; 5] = [
+pub(crate) const SOURCES: [&str; 6] = [
     include_str!("../../server/core/src/record.rs"),
     include_str!("../../server/core/src/record/notification.rs"),
     include_str!("../../server/core/src/record/delivery.rs"),
     include_str!("../../server/core/src/record/session.rs"),
     include_str!("../../server/core/src/record/question.rs"),
+    include_str!("../../protocol/agents/src/turn_cause.rs"),
 ];
 
 /// A kind of record: the number of its kind, and the type of its payload.

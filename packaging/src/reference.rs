@@ -1,4 +1,4 @@
-//! The references in `docs/reference`: the calls of the API, the commands of hubctl, and its exit codes.
+//! The references in `docs/reference`: the calls of the API, the commands of hubctl, its exit codes, and the agents.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,9 +8,11 @@ use anyhow::Context as _;
 use hubctl::EXIT_CODES;
 use serde_json::Value;
 
+use crate::agents;
+
 const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference");
 const OPENAPI: &str = include_str!("../../openapi.yaml");
-/// The last line of each file.
+/// The last line of each file that is written from the code as a whole.
 const END: &str = "\n<!-- Written from the code by: cargo run -p hub-packaging -- docs -->\n";
 
 /// Writes all files.
@@ -24,8 +26,10 @@ pub(crate) fn write() -> anyhow::Result<()> {
 }
 
 /// The files by their names.
-fn files() -> anyhow::Result<[(&'static str, String); 3]> {
+fn files() -> anyhow::Result<[(&'static str, String); 4]> {
+    let agents = fs::read_to_string(Path::new(DIRECTORY).join("agents.md"))?;
     Ok([
+        ("agents.md", agents::with_table(&agents)?),
         ("api.md", api()? + END),
         ("exit-codes.md", exit_codes() + END),
         ("commands.md", commands() + END),

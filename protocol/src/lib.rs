@@ -5,7 +5,6 @@
 //! start and boot.
 //! [`Quiet::apply`] reads the time zone database.
 
-mod agent;
 mod control;
 mod conversation;
 mod count;
@@ -39,7 +38,6 @@ mod timestamp;
 mod wait;
 mod why;
 
-pub use agent::{Agent, UnknownAgent};
 pub use control::{
     Answer, AnswerPost, Choice, Chosen, Control, Decision, Edit, Field, FieldChoice, FieldKind,
     FileChange, Offer, RequestPart, ToolRequest,

@@ -1,16 +1,22 @@
 //! The agents other than Claude Code, Codex CLI and Gemini CLI: each reports its turns, receives what is pending, and is
 //! woken if it can be.
 
+use std::path::PathBuf;
+
+use hub_agents::Agent;
 use hub_harness::model::{Reply, rules};
 use hub_harness::{Hub, until};
 use serde_json::{Value, json};
 
-use crate::support::{
-    COPILOT, InstalledHub, KIMI, NO_LIMIT, OPENCODE_1, OPENCODE_1_ASKING, OPENCODE_2,
-    OPENCODE_2_ASKING, PI, QWEN, Terminal, Vendor, installed,
-};
+use crate::each;
+use crate::support::{InstalledHub, NO_LIMIT, Terminal, Vendor, installed};
 
-/// Lets the agent answer one prompt while a notification is pending for it; returns the notification.
+/// Lets the agent answer one prompt while a notification is pending for it.
+pub(crate) fn receives_what_is_pending(vendor: &Vendor) {
+    receives(vendor);
+}
+
+/// Does that; returns the notification.
 fn receives(vendor: &Vendor) -> (InstalledHub, u64) {
     let hub = InstalledHub::without_hooks(Hub::builder());
     let model = vendor.install(
@@ -27,41 +33,11 @@ fn receives(vendor: &Vendor) -> (InstalledHub, u64) {
     (hub, pending)
 }
 
-fn reports_a_turn_and_receives(vendor: &Vendor) {
+/// Also the end of the turn must be told.
+pub(crate) fn reports_a_turn_and_receives_what_is_pending(vendor: &Vendor) {
     let (hub, pending) = receives(vendor);
     assert_eq!(hub.step(pending, "acked")["by"], "resumed");
     hub.published("Agent main completed");
-}
-
-#[test]
-fn opencode_1_reports_a_turn_and_receives_what_is_pending() {
-    reports_a_turn_and_receives(&OPENCODE_1);
-}
-
-/// On a busy machine it ends before its plugin has reported the turn's end.
-#[test]
-fn opencode_2_receives_what_is_pending() {
-    receives(&OPENCODE_2);
-}
-
-#[test]
-fn pi_reports_a_turn_and_receives_what_is_pending() {
-    reports_a_turn_and_receives(&PI);
-}
-
-#[test]
-fn qwen_code_reports_a_turn_and_receives_what_is_pending() {
-    reports_a_turn_and_receives(&QWEN);
-}
-
-#[test]
-fn copilot_cli_reports_a_turn_and_receives_what_is_pending() {
-    reports_a_turn_and_receives(&COPILOT);
-}
-
-#[test]
-fn kimi_code_reports_a_turn_and_receives_what_is_pending() {
-    reports_a_turn_and_receives(&KIMI);
 }
 
 /// An agent in a terminal, idle after its first turn, whose extension polls the hub.
@@ -73,13 +49,15 @@ struct Idle {
 }
 
 impl Idle {
-    /// Starts the agent, whose tool for shell commands is named `shell`.
-    fn start(vendor: &Vendor, shell: &str) -> Self {
+    fn start(vendor: &Vendor) -> Self {
         let builder = Hub::builder().set(NO_LIMIT).set("wake.per_hour=100000");
         let hub = InstalledHub::without_hooks(builder);
         let go_on = hub.path("go-on");
         let run = |command: &str| {
-            Reply::tool(shell, json!({"command": command, "description": "Run it"}))
+            Reply::tool(
+                vendor.tools.shell,
+                json!({"command": command, "description": "Run it"}),
+            )
         };
         let wait = format!("until [ -e {} ]; do sleep 0.05; done", go_on.display());
         let script = [
@@ -154,30 +132,16 @@ impl Idle {
 }
 
 /// Checks the whole life of a session that an extension wakes.
-fn an_extension_works(vendor: &Vendor, shell: &str) {
-    let idle = Idle::start(vendor, shell);
+pub(crate) fn is_woken_and_gets_news_in_a_turn(vendor: &Vendor) {
+    let idle = Idle::start(vendor);
     idle.acts_as_its_session();
     idle.is_woken();
     idle.receives_in_a_turn();
 }
 
-#[test]
-fn the_plugin_in_opencode_1_delivers_to_idle_and_busy_sessions() {
-    an_extension_works(&OPENCODE_1, "bash");
-}
-
-#[test]
-fn the_plugin_in_opencode_2_delivers_to_idle_and_busy_sessions() {
-    an_extension_works(&OPENCODE_2, "shell");
-}
-
-#[test]
-fn the_extension_in_pi_delivers_to_idle_and_busy_sessions() {
-    an_extension_works(&PI, "bash");
-}
-
 /// Lets a tool ask the person for a permission, who allows it in the agent's own dialog.
-fn reports_a_permission(vendor: &Vendor, shell: &str) {
+pub(crate) fn closes_a_permission_given_in_the_terminal(vendor: &Vendor) {
+    let (vendor, shell) = (vendor.asking(), vendor.tools.shell);
     let hub = InstalledHub::without_hooks(Hub::builder());
     let command = "hubctl notify 'it was allowed'";
     let run = json!({"command": command, "description": "Run it"});
@@ -201,36 +165,37 @@ fn reports_a_permission(vendor: &Vendor, shell: &str) {
     });
 }
 
-#[test]
-fn a_permission_of_opencode_1_is_a_question_until_it_is_answered() {
-    reports_a_permission(&OPENCODE_1_ASKING, "bash");
-}
-
-#[test]
-fn a_permission_of_opencode_2_is_a_question_until_it_is_answered() {
-    reports_a_permission(&OPENCODE_2_ASKING, "shell");
-}
-
-#[test]
-fn each_agent_is_verified_with_the_version_that_the_tests_run() {
-    let version = |path: std::path::PathBuf| {
+/// The versions of the programs that the tests run, by their agents.
+fn run_here() -> Vec<(Agent, String)> {
+    let version = |path: PathBuf| {
         let text = std::fs::read_to_string(path.join("package.json")).expect("an npm package");
         let package: Value = serde_json::from_str(&text).expect("JSON");
         package["version"].as_str().expect("a version").to_owned()
     };
-    for vendor in [OPENCODE_1, OPENCODE_2, PI, QWEN, COPILOT, KIMI] {
-        let (found, verified) = (version(vendor.package()), vendor.agent.verified());
-        let mut all = verified.expect("a version").split(" and ");
-        assert!(all.any(|it| it == found), "{found}: {verified:?}");
-    }
     let claude = installed::claude();
     let npm = installed::dir().join("node_modules");
-    for (agent, path) in [
-        ("claude", claude.parent().expect("a package").to_owned()),
-        ("codex", npm.join("@openai/codex")),
-        ("gemini", npm.join("@google/gemini-cli")),
-    ] {
-        let agent: hub_protocol::Agent = agent.parse().expect("an agent");
-        assert_eq!(agent.verified(), Some(&*version(path)), "{agent}");
+    let others = [
+        (
+            Agent::Claude,
+            claude.parent().expect("a package").to_owned(),
+        ),
+        (Agent::Codex, npm.join("@openai/codex")),
+        (Agent::Gemini, npm.join("@google/gemini-cli")),
+    ];
+    let each = each::ALL.iter().map(|it| (it.agent, it.package()));
+    let all = each
+        .chain(others)
+        .map(|(agent, path)| (agent, version(path)));
+    all.collect()
+}
+
+#[test]
+fn each_agent_is_verified_with_the_versions_that_the_tests_run() {
+    let run = run_here();
+    for agent in Agent::ALL {
+        let of_agent = run.iter().filter(|it| it.0 == agent);
+        let versions: Vec<&str> = of_agent.map(|it| it.1.as_str()).collect();
+        let versions = (!versions.is_empty()).then(|| versions.join(" and "));
+        assert_eq!(agent.facts().verified(), versions, "{agent}");
     }
 }

@@ -8,6 +8,7 @@ mod background;
 mod clients;
 mod codex;
 mod dialogs;
+mod each;
 mod headless;
 mod limits;
 mod listeners;

@@ -7,9 +7,7 @@ use hub_harness::{Hub, HubBuilder, PATIENCE, until, within};
 use serde_json::json;
 
 use crate::push::{NO_REWAKE, may_bypass, start_without_permissions, steps};
-use crate::support::{
-    Builder, COPILOT, Claude, InstalledHub, KIMI, NO_LIMIT, QWEN, Vendor, no_limits,
-};
+use crate::support::{Builder, Claude, InstalledHub, NO_LIMIT, Vendor, no_limits};
 
 const BY_PANE: [&str; 4] = ["stored", "emitted pane", "emitted hook", "acked"];
 
@@ -263,7 +261,8 @@ fn a_paste_without_a_proof_is_returned_and_the_pane_is_not_used_again() {
     });
 }
 
-fn is_woken_also_after_a_restart_of_the_hub(vendor: &Vendor) {
+/// Wakes the session by its pane, also after a restart of the hub.
+pub(crate) fn is_woken_by_its_pane(vendor: &Vendor) {
     let mut hub = InstalledHub::without_hooks(at_once(Hub::builder().set(NO_LIMIT)));
     let model = vendor.install(&hub, turns([]));
     let terminal = vendor.open_with(&hub, model, &[ALLOWED]);
@@ -279,19 +278,4 @@ fn is_woken_also_after_a_restart_of_the_hub(vendor: &Vendor) {
         hub.state(name, "complete");
         hub.server.restart();
     }
-}
-
-#[test]
-fn kimi_code_is_woken_by_a_paste_also_after_a_restart_of_the_hub() {
-    is_woken_also_after_a_restart_of_the_hub(&KIMI);
-}
-
-#[test]
-fn qwen_code_is_woken_by_a_paste_also_after_a_restart_of_the_hub() {
-    is_woken_also_after_a_restart_of_the_hub(&QWEN);
-}
-
-#[test]
-fn copilot_cli_is_woken_by_a_paste_also_after_a_restart_of_the_hub() {
-    is_woken_also_after_a_restart_of_the_hub(&COPILOT);
 }

@@ -5,21 +5,11 @@ use hub_harness::model::{Reply, rules};
 use hub_harness::{Hub, until};
 use serde_json::{Value, json};
 
-use crate::support::{
-    COPILOT, InstalledHub, KIMI, OPENCODE_1, OPENCODE_1_ASKING, OPENCODE_2_ASKING, QWEN, Terminal,
-    Vendor,
-};
+use crate::each::WHICH;
+use crate::support::{InstalledHub, Terminal, Vendor};
 
 const PROMPT: &str = "Choose a database";
 const ANSWER: &str = "duckdb, says the hub";
-
-/// The input of the tool with which most agents ask.
-fn which() -> Value {
-    json!({ "questions": [{
-        "id": "db", "header": "Database", "question": "Which db?",
-        "options": [{ "label": "postgres", "description": "big" }, { "label": "sqlite", "description": "small" }],
-    }] })
-}
 
 /// A command that makes the file `runs`, and ends when the test makes the file `go-on`.
 const RUNS: &str = "python3 -c \"import os, time; open('runs', 'w').close(); all(time.sleep(0.05) is None for _ in iter(lambda: os.path.exists('go-on'), True))\"";
@@ -36,10 +26,15 @@ fn file(hub: &InstalledHub, name: &str) {
     });
 }
 
-/// Answers the question that this tool asks; the model must get the answer.
-fn is_answered(vendor: &Vendor, tool: &str, input: Value) {
+/// A call of a tool with its input as JSON.
+fn call((tool, input): (&str, &str)) -> Reply {
+    Reply::tool(tool, serde_json::from_str(input).expect("JSON"))
+}
+
+/// Answers the question that the agent asks; the model must get the answer.
+pub(crate) fn is_answered_from_the_hub(vendor: &Vendor) {
     let hub = InstalledHub::without_hooks(Hub::builder());
-    let model = vendor.install(&hub, rules([(PROMPT, Reply::tool(tool, input))]));
+    let model = vendor.install(&hub, rules([(PROMPT, call(vendor.tools.asks))]));
     let terminal = vendor.open(&hub, model);
     let _dashboard = hub.dashboard();
     terminal.submit(PROMPT);
@@ -67,7 +62,7 @@ fn is_asked_and_answered(hub: &InstalledHub) -> Value {
 fn a_question_of_codex_is_answered_from_the_hub() {
     let hub = InstalledHub::without_hooks(Hub::builder());
     hub.hubctl(&["hooks", "install", "codex"]);
-    let script = rules([(PROMPT, Reply::tool("request_user_input", which()))]);
+    let script = rules([(PROMPT, call(("request_user_input", WHICH)))]);
     let allowed = [
         "--no-daemon",
         "-c",
@@ -81,38 +76,12 @@ fn a_question_of_codex_is_answered_from_the_hub() {
     hub.published(" completed");
 }
 
-#[test]
-fn a_question_of_qwen_code_is_answered_from_the_hub() {
-    is_answered(&QWEN, "ask_user_question", which());
-}
-
-#[test]
-fn a_question_of_kimi_code_is_answered_from_the_hub() {
-    let mut input = which();
-    // Kimi Code refuses what it does not know.
-    let question = input["questions"][0].as_object_mut().expect("a question");
-    question.remove("id");
-    is_answered(&KIMI, "AskUserQuestion", input);
-}
-
-#[test]
-fn a_question_of_opencode_1_is_answered_from_the_hub() {
-    is_answered(&OPENCODE_1, "question", which());
-}
-
-#[test]
-fn a_question_of_copilot_cli_is_answered_from_the_hub() {
-    let schema = json!({ "type": "object", "required": ["db"],
-        "properties": { "db": { "type": "string", "enum": ["postgres", "sqlite"] } } });
-    let input = json!({ "message": "Which db?", "requestedSchema": schema });
-    is_answered(&COPILOT, "ask_user", input);
-}
-
 /// Opens a session that asks for a permission for a command.
-fn needs_permission(vendor: &Vendor, tool: &str, command: &str) -> (InstalledHub, Terminal) {
-    let hub = InstalledHub::without_hooks(Hub::builder());
+fn needs_permission(vendor: &Vendor, command: &str) -> (InstalledHub, Terminal) {
+    let (hub, vendor) = (InstalledHub::without_hooks(Hub::builder()), vendor.asking());
     let input = json!({ "command": command, "description": "Do it" });
-    let model = vendor.install(&hub, rules([(PROMPT, Reply::tool(tool, input))]));
+    let run = Reply::tool(vendor.tools.shell, input);
+    let model = vendor.install(&hub, rules([(PROMPT, run)]));
     let terminal = vendor.open(&hub, model);
     (hub, terminal)
 }
@@ -126,8 +95,8 @@ fn asks_for_file(hub: &InstalledHub) -> Value {
 }
 
 /// Allows a command from the hub.
-fn is_allowed(vendor: &Vendor, tool: &str) {
-    let (hub, terminal) = needs_permission(vendor, tool, "touch granted");
+pub(crate) fn is_allowed_from_the_hub(vendor: &Vendor) {
+    let (hub, terminal) = needs_permission(vendor, "touch granted");
     let _dashboard = hub.dashboard();
     terminal.submit(PROMPT);
     let asked = asks_for_file(&hub);
@@ -137,74 +106,34 @@ fn is_allowed(vendor: &Vendor, tool: &str) {
     is_taken(&hub, &asked);
 }
 
-#[test]
-fn a_permission_of_copilot_cli_is_given_from_the_hub() {
-    is_allowed(&COPILOT, "bash");
-}
-
-#[test]
-fn a_permission_of_opencode_1_is_given_from_the_hub() {
-    is_allowed(&OPENCODE_1_ASKING, "bash");
-}
-
-#[test]
-fn a_permission_of_opencode_2_is_given_from_the_hub() {
-    is_allowed(&OPENCODE_2_ASKING, "shell");
-}
-
-/// Lets a subagent ask for a permission, and denies it; the subagent must get this text.
-fn is_denied_to_a_subagent(
-    vendor: &Vendor,
-    (delegate, input): (&str, Value),
-    (tool, told): (&str, &str),
-) {
-    let hub = InstalledHub::without_hooks(Hub::builder());
+/// Lets a subagent ask for a permission, and denies it; the subagent's model must read that.
+pub(crate) fn denies_a_subagent_from_the_hub(vendor: &Vendor) {
+    let (hub, vendor) = (InstalledHub::without_hooks(Hub::builder()), vendor.asking());
     let command = json!({ "command": "touch granted", "description": "Do it" });
     let script = [
-        (PROMPT, Reply::tool(delegate, input)),
-        ("Go and look", Reply::tool(tool, command)),
+        (PROMPT, call(vendor.tools.delegates)),
+        ("Go and look", Reply::tool(vendor.tools.shell, command)),
     ];
     let model = vendor.install(&hub, rules(script));
     let terminal = vendor.open(&hub, model);
     terminal.submit(PROMPT);
     let asked = asks_for_file(&hub);
     answer(&hub, &asked, "deny: not so, says the hub");
-    terminal.model.until_received(told);
+    terminal.model.until_received(vendor.tools.denied);
     hub.published(" completed");
     is_taken(&hub, &asked);
     assert!(hub.open_questions().is_empty());
     assert!(!hub.project().join("granted").exists());
 }
 
-#[test]
-fn a_permission_of_a_subagent_of_opencode_1_is_its_sessions() {
-    let input =
-        json!({ "description": "look", "prompt": "Go and look", "subagent_type": "general" });
-    is_denied_to_a_subagent(
-        &OPENCODE_1_ASKING,
-        ("task", input),
-        ("bash", "not so, says the hub"),
-    );
-}
-
-#[test]
-fn a_permission_of_a_subagent_of_opencode_2_is_its_sessions() {
-    let input = json!({ "description": "look", "prompt": "Go and look", "agent": "general" });
-    is_denied_to_a_subagent(
-        &OPENCODE_2_ASKING,
-        ("subagent", input),
-        ("shell", "Unable to execute command"),
-    );
-}
-
 /// Allows a command in the terminal; the question must be closed while the command runs, and the stop be told.
-fn closes_while_it_runs(vendor: &Vendor, tool: &str, dialog: &str) {
-    let (hub, terminal) = needs_permission(vendor, tool, RUNS);
+pub(crate) fn closes_a_permission_before_the_command_ends(vendor: &Vendor) {
+    let (hub, terminal) = needs_permission(vendor, RUNS);
     terminal.submit(PROMPT);
     hub.question();
     terminal
         .pane
-        .until("the dialog is shown", |it| it.contains(dialog));
+        .until("the dialog is shown", |it| it.contains(vendor.dialog));
     terminal.pane.press(&["Enter"]);
     file(&hub, "runs");
     until("the question is closed", || {
@@ -212,16 +141,6 @@ fn closes_while_it_runs(vendor: &Vendor, tool: &str, dialog: &str) {
     });
     std::fs::write(hub.project().join("go-on"), "").expect("a file");
     hub.published(" completed");
-}
-
-#[test]
-fn a_permission_of_qwen_code_is_settled_when_the_command_starts() {
-    closes_while_it_runs(&QWEN, "run_shell_command", "Allow execution of");
-}
-
-#[test]
-fn a_permission_of_kimi_code_is_settled_when_the_person_decides() {
-    closes_while_it_runs(&KIMI, "Bash", "Run this command?");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use hub_harness::Hub;
 use hub_harness::model::{Reply, rules};
 use serde_json::{Value, json};
 
-use crate::support::{COPILOT_WRITING, InstalledHub, OPENCODE_1, OPENCODE_2, PI, Vendor};
+use crate::support::{InstalledHub, Vendor};
 
 #[test]
 fn two_sessions_that_write_one_file_in_two_worktrees_are_alerted() {
@@ -41,7 +41,7 @@ fn two_sessions_that_write_one_file_in_two_worktrees_are_alerted() {
 }
 
 /// Lets an agent write a file that another session has just edited.
-fn is_alerted(vendor: &Vendor, tool: &str, input: &Value) {
+pub(crate) fn alerts_the_other_session_of_its_file(vendor: &Vendor) {
     let hub = InstalledHub::without_hooks(Hub::builder());
     let file = hub.project().join("a.txt").display().to_string();
     let edit = json!({
@@ -51,35 +51,11 @@ fn is_alerted(vendor: &Vendor, tool: &str, input: &Value) {
     let report = format!("printf %s '{edit}' | CLAUDECODE=1 hubctl hook claude");
     let reported = hub.output(&hub.project(), "sh".as_ref(), &["-c", &report], &[]);
     assert!(reported.status.success(), "{reported:?}");
-    let input: Value =
-        serde_json::from_str(&input.to_string().replace("FILE", &file)).expect("JSON");
+    let (tool, input) = vendor.tools.writes;
+    let input: Value = serde_json::from_str(&input.replace("FILE", &file)).expect("JSON");
     let model = vendor.install(&hub, rules([("Draw a fig", Reply::tool(tool, input))]));
     vendor.ask(&hub, &model, "Draw a fig");
     for session in ["main", "main-2"] {
         hub.published(&format!("session {session} also edited a.txt"));
     }
-}
-
-#[test]
-fn a_file_that_opencode_1_writes_alerts_the_other_session() {
-    let input = json!({ "filePath": "FILE", "content": "a fig" });
-    is_alerted(&OPENCODE_1, "write", &input);
-}
-
-#[test]
-fn a_file_that_opencode_2_writes_alerts_the_other_session() {
-    let input = json!({ "path": "FILE", "content": "a fig" });
-    is_alerted(&OPENCODE_2, "write", &input);
-}
-
-#[test]
-fn a_file_that_pi_writes_alerts_the_other_session() {
-    let input = json!({ "path": "FILE", "content": "a fig" });
-    is_alerted(&PI, "write", &input);
-}
-
-#[test]
-fn a_file_that_copilot_cli_creates_alerts_the_other_session() {
-    let input = json!({ "path": "FILE", "file_text": "a fig" });
-    is_alerted(&COPILOT_WRITING, "create", &input);
 }

@@ -9,7 +9,7 @@ mod hub;
 pub(crate) mod installed;
 mod sandbox;
 mod types;
-mod vendors;
+mod vendor;
 
 pub(crate) use claude::{Builder, Claude, colours};
 pub(crate) use codex::Codex;
@@ -20,7 +20,4 @@ pub(crate) use sandbox::Sandbox;
 pub(crate) use types::{
     assert_valid_inputs, assert_valid_replies, assert_valid_reply, is_valid_reply,
 };
-pub(crate) use vendors::{
-    COPILOT, COPILOT_WRITING, KIMI, OPENCODE_1, OPENCODE_1_ASKING, OPENCODE_2, OPENCODE_2_ASKING,
-    PI, QWEN, Terminal, Vendor,
-};
+pub(crate) use vendor::{Terminal, Tools, Vendor};

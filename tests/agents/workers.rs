@@ -3,7 +3,8 @@
 use hub_harness::Hub;
 use hub_harness::model::{Reply, turns};
 
-use crate::support::{Claude, InstalledHub, NO_LIMIT, OPENCODE_1, PI, QWEN};
+use crate::each::{OPENCODE_1, PI, QWEN};
+use crate::support::{Claude, InstalledHub, NO_LIMIT};
 
 const NAMES: [&str; 3] = ["main", "one", "two"];
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use hub_agents::Agent;
 use serde_json::Value;
 
 use crate::support::{Call, Done, Place, json};
@@ -285,31 +286,21 @@ fn hooks_of_another_hubctl_are_outdated_and_two_files_are_a_problem() {
 #[test]
 fn every_agent_has_its_settings_file() {
     let home = Home::new();
-    for (agent, user, project) in [
-        ("codex", ".codex/hooks.json", ".codex/hooks.json"),
-        ("gemini", ".gemini/settings.json", ".gemini/settings.json"),
-        (
-            "opencode",
-            ".config/opencode/plugin/hub.js",
-            ".opencode/plugin/hub.js",
-        ),
-        ("qwen", ".qwen/settings.json", ".qwen/settings.json"),
-        ("pi", ".pi/agent/extensions/hub.js", ".pi/extensions/hub.js"),
-        (
-            "copilot",
-            ".copilot/hooks/hub.json",
-            ".github/hooks/hub.json",
-        ),
-        ("cursor", ".cursor/hooks.json", ".cursor/hooks.json"),
-    ] {
+    for agent in Agent::ALL {
+        let files = &agent.settings().files;
+        // Those of Claude Code and Kimi Code have tests of their own.
+        let (Some(project), None) = (files.project, files.local) else {
+            continue;
+        };
+        let user = format!("{}/{}", files.home, files.user);
         home.run(&format!("install {agent}"));
-        let text = home.read(user);
+        let text = home.read(&user);
         assert!(text.contains(&format!("hubctl hook {agent}")), "{text}");
         home.run(&format!("install {agent} --project"));
         assert!(home.path("work").join(project).exists(), "{agent}");
         home.run(&format!("uninstall {agent} --project"));
         let expected = [state("user", "installed"), state("project", "absent")];
-        assert_eq!(home.states(agent)[..2], expected);
+        assert_eq!(home.states(agent.as_str())[..2], expected);
         home.hooks(&format!("install {agent} --local")).fails(64);
     }
     home.run("install codex --project").prints("trust");

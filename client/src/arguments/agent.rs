@@ -1,7 +1,7 @@
 //! Agents as arguments of commands.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use hub_protocol::Agent;
+use hub_agents::Agent;
 
 /// Parses the name of an agent.
 pub(crate) fn parser() -> impl TypedValueParser<Value = Agent> {
@@ -13,9 +13,9 @@ pub(crate) fn parser() -> impl TypedValueParser<Value = Agent> {
 
 /// The name of the agent's product, and whether its hooks are experimental.
 fn described(agent: Agent) -> String {
-    let product = agent.product();
-    match agent.verified() {
-        Some(_) => product.to_owned(),
-        None => format!("{product} (experimental: not run)"),
+    let product = agent.facts().product;
+    if agent.facts().verified.is_empty() {
+        return format!("{product} (experimental: not run)");
     }
+    product.to_owned()
 }

@@ -15,8 +15,9 @@ mod view;
 
 use std::time::{Duration, Instant, SystemTime};
 
+use hub_agents::Agent;
 use hub_protocol::process::uptime_micros;
-use hub_protocol::{AckRequest, Agent, SpoolItem, SpoolKey, Spooled, SpooledHook, Timestamp};
+use hub_protocol::{AckRequest, SpoolItem, SpoolKey, Spooled, SpooledHook, Timestamp};
 use reqwest::Response;
 use serde::de::IgnoredAny;
 
@@ -104,7 +105,7 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     if in_app_server {
         context.env.forget(&app_server::OF_TERMINAL);
     }
-    if args.agent == Agent::Claude && !is_of_claude(&context, Some(&payload)) {
+    if !is_own(args.agent, &context, Some(&payload)) {
         return;
     }
     if args.plugin && yields(&context, Some(&payload)) {
@@ -123,7 +124,7 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
             .path(
                 &context.env,
                 args,
-                payload.is_stop() || payload.may_be_held(args.agent),
+                payload.is_stop(args.agent) || payload.may_be_held(args.agent),
             )
             .maybe("app_server", in_app_server.then_some(true))
             .with("at", at),
@@ -137,17 +138,19 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     hook.run().await;
 }
 
-/// Whether Claude Code runs this hook. Cursor, Grok Build and Devin run the hooks in its settings too, with payloads like its
-/// own, and each of their sessions would count as one of Claude Code.
-pub(crate) fn is_of_claude(context: &Context, payload: Option<&Payload>) -> bool {
+/// Whether the agent itself runs this hook, and not another one that reads its settings.
+pub(crate) fn is_own(agent: Agent, context: &Context, payload: Option<&Payload>) -> bool {
+    let Some(foreign) = &agent.facts().foreign else {
+        return true;
+    };
     let has = |name: &&str| context.env.var(name).is_some();
-    let is_cursors = payload.is_some_and(|it| it.text("cursor_version").is_some());
-    ["CLAUDE_PID", "CLAUDECODE"].iter().any(has) && !is_cursors
+    let is_anothers = payload.is_some_and(|it| it.text(foreign.field).is_some());
+    foreign.own.iter().any(has) && !is_anothers
 }
 
 /// Whether a hook of the plugin does nothing, because the session's settings have the hooks too.
 pub(crate) fn yields(context: &Context, payload: Option<&Payload>) -> bool {
-    let project = context.env.path("CLAUDE_PROJECT_DIR");
+    let project = surroundings::started_in(&context.env, Agent::Claude);
     let cwd = payload.and_then(|it| it.text("cwd"));
     let workspace = project.unwrap_or_else(|| surroundings::working_directory(&context.env, cwd));
     hooks::are_in_settings(context, &workspace)
@@ -243,7 +246,7 @@ impl HookRequest<'_> {
 
     fn spool(&self) {
         let spool = Spool::of(&self.context.settings);
-        if !self.payload.is_eventful() || spool.is_full() {
+        if !self.payload.is_eventful(self.agent) || spool.is_full() {
             return;
         }
         let hook = SpooledHook {

@@ -1,23 +1,15 @@
 //! `hubctl hooks`: installs and removes hooks in the settings of agents, and shows their state.
 
+mod beside;
 mod caller;
 mod change;
-mod claude;
-mod codex;
-mod copilot;
-mod cursor;
 mod extension;
 mod file;
-mod gemini;
 mod json;
-mod kimi;
 mod merge;
 mod obstacle;
-mod opencode;
 mod own;
-mod pi;
 mod plugin;
-mod qwen;
 mod receipt;
 mod scheme;
 mod status;
@@ -27,8 +19,9 @@ mod tables;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use hub_agents::Agent;
+use hub_protocol::InboxName;
 use hub_protocol::git::{self, Repository};
-use hub_protocol::{Agent, InboxName};
 
 use self::caller::{invocation, program};
 use self::change::{Change, demand_valid, installing, uninstalling};
@@ -37,7 +30,7 @@ use self::obstacle::Obstacle;
 pub(super) use self::own::is_ours;
 use self::own::{Invocation, OwnCommand};
 use self::receipt::Receipts;
-use self::scheme::{SettingsScope, files, left_to_do};
+use self::scheme::{SettingsScope, left_to_do};
 pub(super) use self::status::{HookStatus, InstallState};
 use crate::arguments::agent;
 use crate::error::Error;
@@ -202,7 +195,7 @@ pub(crate) fn run(
 
 /// Whether the settings of Claude Code that apply in `workspace` have hooks of ours. Each hook of the plugin asks this.
 pub(super) fn are_in_settings(context: &Context, workspace: &Path) -> bool {
-    let path = |scope| files(Agent::Claude).path(scope, &context.env, workspace);
+    let path = |scope| scheme::path(Agent::Claude, scope, &context.env, workspace);
     let mut paths = SettingsScope::ALL.into_iter().filter_map(path);
     paths.any(|path| {
         let file = SettingsFile::read(&path);
@@ -247,8 +240,8 @@ fn install(args: &InstallArgs, location: &HubLocation, context: &Context) -> Res
     }
     let named = args.call.session.is_some();
     let (file, scope) = args.target.file(context, named)?;
-    if let Some(own) = codex::moved(agent, &file.path) {
-        return moved(&codex::config(&file.path), &own, &invocation);
+    if let Some((path, own)) = beside::moved(agent, &file.path) {
+        return moved(agent, &path, &own, &invocation);
     }
     let change =
         installing(&file, agent, &invocation).map_err(|what| refused(&file, agent, &what))?;
@@ -293,18 +286,24 @@ fn say_obstacle(agent: Agent, target: &Target, context: &Context) -> Result<Exit
     Ok(Exit::DONE)
 }
 
-/// Our hooks that the person moved into Codex's `config.toml` stay there, if they call this hubctl.
-fn moved(config: &Path, own: &OwnCommand, invocation: &Invocation) -> Result<Exit, Error> {
-    let path = config.display();
+/// Our hooks that the person moved into the file beside stay there, if they call this hubctl.
+fn moved(
+    agent: Agent,
+    path: &Path,
+    own: &OwnCommand,
+    invocation: &Invocation,
+) -> Result<Exit, Error> {
+    let path = path.display();
     if own.program != invocation.program {
         return Err(Error::Failed(anyhow::anyhow!(
-            "{path} has hooks that call {}: remove them with `hubctl hooks uninstall codex`, and install again",
+            "{path} has hooks that call {}: remove them with `hubctl hooks uninstall {agent}`, and install again",
             own.program
         )));
     }
     println(format_args!(
-        "{}: nothing to change: it has the hooks, and Codex runs them",
-        line(&path.to_string())
+        "{}: nothing to change: it has the hooks, and {} runs them",
+        line(&path.to_string()),
+        agent.facts().product
     ))?;
     Ok(Exit::DONE)
 }
@@ -313,10 +312,10 @@ fn uninstall(target: &Target, context: &Context) -> Result<Exit, Error> {
     let (file, scope) = target.file(context, false)?;
     let agent = target.agent;
     let receipts = Receipts::of(&context.settings.state_dir.value);
-    if codex::moved(agent, &file.path).is_some() {
-        let config = target.read(scope, &codex::config(&file.path), context)?;
-        let change = codex::leaving(&config).map_err(|what| refused(&config, agent, &what))?;
-        target.apply(&config, change, "hooks removed", &receipts)?;
+    if let Some((path, _)) = beside::moved(agent, &file.path) {
+        let file = target.read(scope, &path, context)?;
+        let change = beside::leaving(agent, &file).map_err(|what| refused(&file, agent, &what))?;
+        target.apply(&file, change, "hooks removed", &receipts)?;
     }
     let before = receipts.before(&file);
     let change =
@@ -372,7 +371,6 @@ impl Target {
     /// The settings file to change. Hooks that name one session belong to one workspace: they never go into the user's
     /// settings, and go into the workspace's local settings if the agent has such a file.
     fn file(&self, context: &Context, named: bool) -> Result<(SettingsFile, SettingsScope), Error> {
-        let files = files(self.agent);
         let scope = match (self.project, self.local) {
             (true, _) => SettingsScope::Project,
             (_, true) => SettingsScope::Local,
@@ -382,10 +380,10 @@ impl Target {
                 ));
             }
             _ if self.dir.is_none() && !named => SettingsScope::User,
-            _ if files.local.is_some() => SettingsScope::Local,
+            _ if self.agent.settings().files.local.is_some() => SettingsScope::Local,
             _ => SettingsScope::Project,
         };
-        let path = files.path(scope, &context.env, &self.workspace(context));
+        let path = scheme::path(self.agent, scope, &context.env, &self.workspace(context));
         let path = path.ok_or_else(|| {
             Error::Usage(match scope {
                 SettingsScope::User => "no home directory".into(),

@@ -4,6 +4,7 @@ mod marks;
 mod outside;
 mod registered;
 
+use hub_agents::Agent;
 use hub_protocol::{ByPost, InboxName};
 
 use crate::error::{Error, Unreachable};
@@ -14,15 +15,6 @@ pub(crate) use self::marks::{SESSION_AGENT, given_session, inherits, is_given_to
 pub(crate) use self::outside::agent;
 use self::registered::ancestor;
 
-/// The variables in which agents pass their session's id to the processes that they start.
-const AGENT_VARIABLES: [&str; 5] = [
-    "CLAUDE_CODE_SESSION_ID",
-    "CODEX_THREAD_ID",
-    "GEMINI_SESSION_ID",
-    "QWEN_CODE_SESSION_ID",
-    "COPILOT_AGENT_SESSION_ID",
-];
-
 /// The agent session that the environment names: by `HUB_SESSION`, or by the agent's own variable.
 pub(crate) fn from_environment(env: &Env) -> Result<Option<Sourced<InboxName>>, Error> {
     Ok(named(env)?.into_iter().next())
@@ -31,8 +23,7 @@ pub(crate) fn from_environment(env: &Env) -> Result<Option<Sourced<InboxName>>, 
 /// The agent sessions that the environment names, the likeliest first. An agent below another one inherits its variables.
 fn named(env: &Env) -> Result<Vec<Sourced<InboxName>>, Error> {
     // The next version of an agent may change its variable, so a value that is not a session's name is ignored.
-    let own = AGENT_VARIABLES
-        .into_iter()
+    let own = Agent::session_variables()
         .filter_map(|name| env.parsed::<InboxName>(name).ok().flatten())
         .filter(|found| !found.value.is_reserved());
     Ok(given_session(env)?.into_iter().chain(own).collect())

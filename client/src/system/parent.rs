@@ -5,13 +5,11 @@
 
 use std::time::Duration;
 
+use hub_agents::Agent;
 use hub_protocol::process::Stat;
 use rustix::process::{Pid, getppid, test_kill_process};
 
 use crate::system::env::Env;
-
-/// The variables in which agents pass their own process id.
-const AGENT_VARIABLES: [&str; 1] = ["CLAUDE_PID"];
 
 /// A process to watch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +30,10 @@ pub(crate) async fn ended(env: &Env) {
 }
 
 fn watched(env: &Env) -> Option<Watched> {
-    let agent = AGENT_VARIABLES.iter().find_map(|name| {
+    let mut variables = Agent::ALL
+        .into_iter()
+        .filter_map(|it| it.facts().process_variable);
+    let agent = variables.find_map(|name| {
         let pid = env
             .var(name)?
             .to_str()?

@@ -2,62 +2,14 @@
 
 use std::fmt;
 
-use hub_protocol::{Answer, Choice, Chosen, Control, Decision, Kind, Notification, verdict};
-use serde::{Deserialize, Serialize};
+use hub_protocol::{Answer, Choice, Chosen, Control, Decision, Kind, Notification};
 use serde_json::{Map, Value, json};
+
+pub use hub_agents::AnswerKind;
 
 use super::asked::dialog_of;
 use super::controls::controls;
 
-/// The kind of answer that a held hook takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum AnswerKind {
-    /// Any text.
-    Text,
-    /// A text for each question of a dialog that has several.
-    Texts,
-    /// A decision on a permission.
-    Permission,
-    /// A decision on a plan.
-    Plan,
-    /// The content of an MCP server's form, or a refusal.
-    Form,
-}
-
-impl AnswerKind {
-    /// Every kind.
-    pub const ALL: [Self; 5] = [
-        Self::Text,
-        Self::Texts,
-        Self::Permission,
-        Self::Plan,
-        Self::Form,
-    ];
-
-    /// Whether the agent can use this answer.
-    pub fn accepts(self, answer: &Notification) -> bool {
-        match self {
-            Self::Text => true,
-            Self::Texts => answer.answers.is_some(),
-            Self::Permission | Self::Plan => verdict(&answer.msg).is_some(),
-            Self::Form => FormAnswer::parse(&answer.msg).is_some(),
-        }
-    }
-
-    /// The answers that the agent can use, for people.
-    pub fn expected(self) -> &'static str {
-        match self {
-            Self::Text => "answer with a text",
-            Self::Texts => EACH,
-            Self::Permission => "answer allow, allow always, or deny: why",
-            Self::Plan => "answer approve, approve: accept edits, or reject: why",
-            Self::Form => "answer accept: {JSON}, decline, or cancel",
-        }
-    }
-}
-
-/// How a dialog with several questions is answered.
-const EACH: &str = "give `choices` with an answer to each of its questions, in their order; hubctl answer ID takes --each or --option for each";
 /// Separates the labels of the options that were chosen for one question.
 const AND: &str = ", ";
 
@@ -146,7 +98,11 @@ fn expected(controls: &[Control]) -> String {
             "this question takes one of its options in `choices`, or a text in `reply`".into()
         }
         [Control::Reply] => "this question takes a text in `reply`".into(),
-        all => format!("the dialog has {} questions: {EACH}", all.len()),
+        all => format!(
+            "the dialog has {} questions: {}",
+            all.len(),
+            AnswerKind::Texts.expected()
+        ),
     }
 }
 
@@ -176,7 +132,8 @@ fn each(controls: &[Control], all: &[Chosen]) -> Result<AnswerText, String> {
     let (count, given) = (controls.len(), all.len());
     if count != given {
         return Err(format!(
-            "the dialog has {count} questions, and there are {given} answers: {EACH}"
+            "the dialog has {count} questions, and there are {given} answers: {}",
+            AnswerKind::Texts.expected()
         ));
     }
     let texts = controls
@@ -229,32 +186,6 @@ fn schema_of(asked: &Notification) -> &Value {
 fn filled(asked: &Notification, content: &Map<String, Value>) -> Result<AnswerText, String> {
     check_form(schema_of(asked), content)?;
     Ok(AnswerText::Whole(format!("accept: {}", json!(content))))
-}
-
-/// The answer to an MCP server's form.
-#[derive(Debug, Clone, PartialEq)]
-pub enum FormAnswer {
-    /// The form's content.
-    Accept(Map<String, Value>),
-    /// The person does not want to answer.
-    Decline,
-    /// The person closed the form.
-    Cancel,
-}
-
-impl FormAnswer {
-    /// Reads `accept: {JSON}`, a JSON object, `decline` or `cancel`.
-    pub fn parse(answer: &str) -> Option<Self> {
-        let answer = answer.trim();
-        match answer {
-            "accept" => return Some(Self::Accept(Map::new())),
-            "decline" => return Some(Self::Decline),
-            "cancel" => return Some(Self::Cancel),
-            _ => {}
-        }
-        let json = answer.strip_prefix("accept:").unwrap_or(answer);
-        serde_json::from_str(json).ok().map(Self::Accept)
-    }
 }
 
 /// The content of a form with a single field that is answered by a text.

@@ -14,7 +14,8 @@ use crate::record::Record;
 mod hook;
 mod rule;
 
-pub use hook::{AgentEvent, HeldHook, Hook};
+pub use hook::{HeldHook, Hook};
+pub use hub_agents::AgentEvent;
 pub use rule::RuleCommand;
 
 /// A request to the fold.

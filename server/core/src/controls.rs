@@ -1,12 +1,10 @@
 //! The controls that answer a question, as the payload of the agent's hook says.
 
+use hub_agents::PLANS;
 use hub_protocol::{Choice, Control, Field, FieldChoice, FieldKind, Kind, Notification, Offer};
 use serde_json::Value;
 
 use super::asked;
-
-/// The tools by which an agent asks whether it may carry out a plan, or make one.
-pub const PLANS: [&str; 2] = ["ExitPlanMode", "EnterPlanMode"];
 
 /// The controls of a question or an approval.
 pub fn controls(it: &Notification) -> Vec<Control> {

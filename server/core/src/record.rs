@@ -18,13 +18,14 @@ mod session;
 
 pub use delivery::{Emitted, Escalated, Returned, SettleReason, Settled};
 pub use forward::ForwardNoted;
+pub use hub_agents::TurnCause;
 pub use notification::{Notified, Rewritten, Route, Target};
 pub use question::{QuestionClaimed, QuestionSettled};
 pub use rule::{RuleAction, RuleFired, RuleNote, RuleNoted};
 
 pub use session::{
     ListenerEnd, ListenerRemoved, ListenerSet, NeedClosed, PrimaryTaken, SessionEnded, SessionSet,
-    Turn, TurnCause, TurnNoted,
+    Turn, TurnNoted,
 };
 
 /// Defines [`Record`], the kind byte of each variant, and the stored forms. Kind bytes of format 1: sessions start at 16,

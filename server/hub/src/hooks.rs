@@ -1,4 +1,4 @@
-//! The intake of hook events: turns an agent's payload into a command. It may use `agents`,
+//! The intake of hook events: turns an agent's payload into a command. It may use
 //! `core`, `fold`, `hub` and `waiters`.
 
 use std::time::Instant;
@@ -6,6 +6,7 @@ use std::time::Instant;
 use axum::extract::Query;
 use axum::http::Uri;
 use axum::http::uri::InvalidUri;
+use hub_agents::{Agent, InvalidSessionId, ParsedHook, UnknownAgent, parse};
 use hub_core::answer::AnswerKind;
 use hub_core::command::{AgentEvent, Command, HeldHook, Hook, IdempotencyKey};
 use hub_core::confirmed::Confirmed;
@@ -13,14 +14,12 @@ use hub_core::fold::SessionKey;
 use hub_core::record::TurnCause;
 use hub_core::rejected::Rejected;
 use hub_core::waiters::{Activity, EventTurn, ToolReport};
-use hub_protocol::{
-    Agent, InboxName, ProjectName, SessionInfo, SpooledHook, Timestamp, ToolCall, UnknownAgent,
-};
+use hub_protocol::{InboxName, ProjectName, SessionInfo, SpooledHook, Timestamp, ToolCall};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::Hub;
-use crate::agents::{self, InvalidSessionId, ParsedHook};
+use crate::reset_time::reset_time;
 
 mod answers;
 mod edits;
@@ -162,7 +161,7 @@ impl HookRequest {
         once: Option<IdempotencyKey>,
     ) -> Result<Self, HookError> {
         let agent: Agent = agent.parse()?;
-        let event = agents::parse(agent, payload)?;
+        let event = parse(agent, payload)?;
         let mut request = Self {
             hub: hub.clone(),
             agent,
@@ -238,7 +237,7 @@ impl HookRequest {
             }
             AgentEvent::Prompt { by, .. } => *by = self.beginner(*by, delivers)?,
             AgentEvent::Failed { reason, until, .. } => {
-                *until = agents::reset_time(reason, Timestamp::now());
+                *until = reset_time(reason, Timestamp::now());
             }
             AgentEvent::Started
             | AgentEvent::Resumed

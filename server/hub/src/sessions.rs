@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use hub_agents::Agent;
 use hub_core::fold::{Inbox, Session as FoldSession, SessionKey, State as Fold};
 use hub_core::rejected::Rejected;
 use hub_core::waiters::SharedWaiters;
 use hub_protocol::{
-    Agent, Listener, Phase, ProjectName, Session, SessionInfo, SessionState, Sessions, Timestamp,
-    Wake,
+    Listener, Phase, ProjectName, Session, SessionInfo, SessionState, Sessions, Timestamp, Wake,
 };
 
 use super::Hub;
@@ -70,7 +70,7 @@ fn reporting(state: &Fold) -> Vec<String> {
     let agents = registered.filter(|it| it.hooks);
     let agents: BTreeSet<&str> = agents.filter_map(|it| it.info.agent.as_deref()).collect();
     let known = |it: &&Agent| agents.contains(it.as_str());
-    let products = Agent::ALL.iter().filter(known).map(|it| it.product());
+    let products = Agent::ALL.iter().filter(known).map(|it| it.facts().product);
     products.map(str::to_owned).collect()
 }
 

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use axum::http::request::Parts;
 use hub_engine::Hub;
-use hub_engine::agents::instructions;
+use hub_engine::instructions;
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
+use hub_agents::Agent;
 use hub_core::command::Command;
 use hub_core::fold::{Inbox, Session, SessionKey, State};
 use hub_core::rejected::Rejected;
@@ -16,7 +17,7 @@ use hub_core::waiters::{Batch, MAX_TEXT_BYTES, Outcome, Reach, SharedWaiters, Wa
 use hub_engine::{Hub, stored, wake_text};
 use hub_protocol::process::boot_id;
 use hub_protocol::{
-    Agent, FailedWay, InboxName, OwnWords, Process, ProjectName, Seq, SessionState, Timestamp, Way,
+    FailedWay, InboxName, OwnWords, Process, ProjectName, Seq, SessionState, Timestamp, Way,
 };
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -188,7 +189,7 @@ impl Pushes {
             self.note_failed(key, None);
             let waits = candidate.pane_delivery && !candidate.pending.is_empty();
             pane::note(&self.hub, key, candidate.busy.filter(|_| waits));
-            if candidate.agent == Agent::Codex
+            if candidate.agent.facts().has(Way::AppServer)
                 && candidate.dialog_since.is_some()
                 && !candidate.is_elsewhere
             {
@@ -198,7 +199,7 @@ impl Pushes {
         }
         let since = *self.since.entry(key.clone()).or_insert_with(Instant::now);
         // Codex starts no waiter by itself.
-        if candidate.agent != Agent::Codex && since + GRACE > Instant::now() {
+        if !candidate.agent.facts().has(Way::AppServer) && since + GRACE > Instant::now() {
             return Some(since + GRACE);
         }
         let used = self.standins.get(key).map(|it| it.way);

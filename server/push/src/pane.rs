@@ -29,7 +29,7 @@ impl PastePane {
                 "it has not allowed the hub to paste into its pane: start it with `hubctl run --pane` or HUB_PANE_DELIVERY=1".into(),
             );
         }
-        if !candidate.agent.prompts_deliver() {
+        if !candidate.agent.facts().has(Way::Pane) {
             let agent = candidate.agent;
             return Err(format!(
                 "no hook of {agent} delivers with a prompt, so nothing would prove a paste"

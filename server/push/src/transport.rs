@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hub_core::wake_files::WakeFiles;
 use hub_engine::{Hub, wake_text};
-use hub_protocol::{Agent, FailedWay, OwnWords, Seq, Way};
+use hub_protocol::{FailedWay, OwnWords, Seq, Way};
 
 use super::claude_inbox::{ClaudeInbox, ClaudeInboxes};
 use super::codex::{CodexThread, CodexThreads};
@@ -105,18 +105,17 @@ pub(super) async fn choose(
     candidate: &PushSession,
 ) -> Result<Transport, Vec<FailedWay>> {
     if candidate.is_elsewhere {
-        let ways = match candidate.agent {
-            Agent::Claude => vec![Way::FileChanged, Way::Socket],
-            Agent::Codex => vec![Way::AppServer],
-            _ => Vec::new(),
-        };
-        let failed = |way| failed(way, ELSEWHERE);
-        return Err(ways.into_iter().map(failed).collect());
+        let ways = candidate.agent.facts().ways.iter();
+        let own = ways.filter(|it| it.is_pushed() && **it != Way::Pane);
+        return Err(own.map(|way| failed(*way, ELSEWHERE)).collect());
     }
-    let own = match candidate.agent {
-        Agent::Claude => of_claude(hub, inboxes, candidate).await,
-        Agent::Codex => of_codex(threads, candidate).await,
-        _ => Err(Vec::new()),
+    let agent = candidate.agent.facts();
+    let own = if agent.has(Way::FileChanged) {
+        of_claude(hub, inboxes, candidate).await
+    } else if agent.has(Way::AppServer) {
+        of_codex(threads, candidate).await
+    } else {
+        Err(Vec::new())
     };
     let mut ways = match own {
         Ok(transport) => return Ok(transport),
@@ -141,16 +140,14 @@ fn needs_pane(candidate: &PushSession) -> bool {
 
 /// Whether the session has another way that has not failed, although it takes nothing at this moment.
 async fn has_other_way(threads: &CodexThreads, candidate: &PushSession) -> bool {
-    match candidate.agent {
-        Agent::Claude if is_useful(Way::Socket, candidate) && !candidate.bypasses => {
-            match &candidate.process {
-                Some(process) => claude_sessions::messaging_socket(process).await.is_some(),
-                None => false,
-            }
-        }
-        Agent::Codex => is_useful(Way::AppServer, candidate) && threads.has(&candidate.key),
-        _ => false,
+    let can = |way| candidate.agent.facts().has(way) && is_useful(way, candidate);
+    if can(Way::Socket) && !candidate.bypasses {
+        return match &candidate.process {
+            Some(process) => claude_sessions::messaging_socket(process).await.is_some(),
+            None => false,
+        };
     }
+    can(Way::AppServer) && threads.has(&candidate.key)
 }
 
 async fn of_codex(

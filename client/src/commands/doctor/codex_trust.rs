@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
-use hub_protocol::Agent;
+use hub_agents::Agent;
 use serde::Deserialize;
 use serde_json::json;
 

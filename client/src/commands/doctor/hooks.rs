@@ -1,6 +1,7 @@
 //! Checks whether agents' hooks are installed, only once, and whether they fire.
 
-use hub_protocol::{Agent, Session, Timestamp};
+use hub_agents::Agent;
+use hub_protocol::{Session, Timestamp};
 
 use super::codex_trust;
 use super::finding::Finding;
@@ -40,7 +41,7 @@ pub(super) async fn check(
     obstacles.dedup();
     let obstacles = obstacles.into_iter();
     found.extend(obstacles.map(|it| Finding::problem(&it.what, &it.todo)));
-    if installed.iter().any(|it| it.agent == Agent::Codex) {
+    if installed.iter().any(|it| it.agent.facts().trust.is_some()) {
         found.push(codex_trust::check(context).await);
     }
     let mut agents: Vec<Agent> = installed.iter().map(|it| it.agent).collect();

@@ -1,6 +1,7 @@
 //! Codex's app-server: one process that runs the sessions of many terminals, and their hooks.
 
-use hub_protocol::Agent;
+use hub_agents::Agent;
+use hub_protocol::Way;
 use hub_protocol::process::command_line;
 
 use super::surroundings::PANE_DELIVERY;
@@ -23,7 +24,10 @@ pub(super) const OF_TERMINAL: [&str; 9] = [
 
 /// Whether this process is a hook of a session in an app-server.
 pub(super) fn runs_this_hook(agent: Agent, env: &Env) -> bool {
-    let process = (agent == Agent::Codex).then(|| process::agent(env, None));
+    let process = agent
+        .facts()
+        .has(Way::AppServer)
+        .then(|| process::agent(env, None));
     let Some(process) = process.flatten() else {
         return false;
     };

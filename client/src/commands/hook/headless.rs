@@ -1,52 +1,41 @@
 //! Tells whether an agent's session is headless: it answers one prompt and ends, so nothing can wake it.
 
+use hub_agents::Agent;
+use hub_protocol::Process;
 use hub_protocol::process::{command_line, reads_terminal};
-use hub_protocol::{Agent, Process};
 
 use crate::system::env::Env;
 use crate::system::process;
 
-/// Whether this session of Claude Code is headless, or belongs to a program that waits for its end. An unknown entry
-/// point counts as headless, because a rewake hook would keep such a session open.
-pub(crate) fn is_headless(env: &Env) -> bool {
-    let entrypoint = env.var("CLAUDE_CODE_ENTRYPOINT");
+/// Whether the agent's variable says that this session is headless, or belongs to a program that waits for its end.
+pub(crate) fn is_headless(env: &Env, agent: Agent) -> bool {
+    let Some((variable, of_terminal)) = agent.facts().one_answer.variable else {
+        return false;
+    };
     let wanted = env.var("HUB_REWAKE_HEADLESS").is_some_and(|it| it == "1");
-    !wanted && entrypoint.is_some_and(|it| it != "cli")
+    !wanted && env.var(variable).is_some_and(|it| it != of_terminal)
 }
 
-/// Whether a session of `agent` is headless. Only Claude Code sets a variable; for other agents their command line
-/// decides.
+/// Whether a session of `agent` is headless, by the agent's variable or else by its command line.
 pub(super) fn is_single_shot(env: &Env, agent: Agent, process: Option<&Process>) -> bool {
-    if agent == Agent::Claude {
-        return is_headless(env);
+    let facts = &agent.facts().one_answer;
+    if facts.variable.is_some() {
+        return is_headless(env, agent);
     }
     let Some(pid) = process.map(|it| it.pid) else {
         return false;
     };
     let mut line = command_line(pid);
-    // `opencode run --standalone` starts a server, which runs the hooks.
-    if agent == Agent::OpenCode && line.iter().any(|it| it == "--stdio") {
+    if facts
+        .server
+        .is_some_and(|server| line.iter().any(|it| it == server))
+    {
         let mut ancestors = process::ancestors().into_iter();
         let parent = ancestors.find(|it| it.pid == pid).and(ancestors.next());
         line = parent.map(|it| command_line(it.pid)).unwrap_or_default();
     }
-    let args: Vec<&str> = line.iter().map(String::as_str).collect();
-    let reads_pipes = matches!(agent, Agent::Gemini | Agent::Qwen);
-    says_so(agent, &args) || reads_pipes && !reads_a_terminal(pid, &args)
-}
-
-/// Whether a command line asks for a single answer.
-fn says_so(agent: Agent, args: &[&str]) -> bool {
-    let has = |words: &[&str]| args.iter().skip(1).any(|arg| words.contains(arg));
-    match agent {
-        Agent::Codex => has(&["exec", "review"]) || args.get(1) == Some(&"e"),
-        Agent::OpenCode => has(&["run"]),
-        Agent::Claude => false,
-        Agent::Gemini | Agent::Qwen | Agent::Pi | Agent::Copilot | Agent::Kimi | Agent::Cursor => {
-            has(&["-p", "--prompt", "--print"])
-                || args.iter().any(|arg| arg.starts_with("--prompt="))
-        }
-    }
+    let line: Vec<&str> = line.iter().map(String::as_str).collect();
+    facts.is_asked_by(&line) || facts.reads_pipes && !reads_a_terminal(pid, &line)
 }
 
 /// Whether Gemini CLI or its fork Qwen Code reads its prompts from a terminal or an editor (`--acp`). From a pipe it reads
@@ -62,27 +51,12 @@ mod tests {
 
     #[test]
     fn every_entry_point_except_the_terminals_is_headless() {
-        let of = |vars: &[(&str, &str)]| is_headless(&Env::of(Path::new("/"), vars));
+        let of = |vars: &[(&str, &str)]| is_headless(&Env::of(Path::new("/"), vars), Agent::Claude);
         let entry = |name| ("CLAUDE_CODE_ENTRYPOINT", name);
         for name in ["sdk-cli", "sdk-ts", "sdk-py", "from-the-future"] {
             assert!(of(&[entry(name)]), "{name}");
             assert!(!of(&[entry(name), ("HUB_REWAKE_HEADLESS", "1")]), "{name}");
         }
         assert!(!of(&[entry("cli")]) && !of(&[]));
-    }
-
-    #[test]
-    fn a_command_line_shows_a_headless_session() {
-        let says = |agent, line: &str| says_so(agent, &line.split(' ').collect::<Vec<_>>());
-        assert!(says(Agent::Codex, "/bin/codex -c a=b exec --json Do"));
-        assert!(says(Agent::Codex, "codex e Do") && !says(Agent::Codex, "codex -p e"));
-        assert!(!says(Agent::Codex, "codex resume") && !says(Agent::Codex, "codex"));
-        assert!(says(Agent::Gemini, "node /bin/gemini -p Do"));
-        assert!(says(Agent::Gemini, "node /bin/gemini --prompt=Do"));
-        assert!(!says(
-            Agent::Gemini,
-            "node /bin/gemini --prompt-interactive Do"
-        ));
-        assert!(says(Agent::OpenCode, "opencode run Do") && !says(Agent::OpenCode, "opencode"));
     }
 }

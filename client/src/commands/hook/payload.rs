@@ -1,46 +1,12 @@
 //! The JSON of a hook, shortened for sending.
 
-use hub_protocol::{Agent, InboxName, for_model};
+use hub_agents::Agent;
+use hub_protocol::{InboxName, for_model};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 /// The most bytes of JSON: a mebibyte, less the overhead of a spool file.
 const MAX_BYTES: usize = 1024 * 1024 - 16 * 1024;
-
-/// Events that occur many times a turn and are worthless when they arrive late, by each agent's names.
-const HEARTBEATS: [&str; 24] = [
-    // Claude Code, Codex
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "PostToolBatch",
-    "MessageDisplay",
-    // Gemini
-    "BeforeTool",
-    "AfterTool",
-    "BeforeModel",
-    "AfterModel",
-    "BeforeToolSelection",
-    // OpenCode, Pi
-    "tool.execute.before",
-    "tool.execute.after",
-    "message.updated",
-    "message.part.updated",
-    // Copilot, Cursor
-    "preToolUse",
-    "postToolUse",
-    "postToolUseFailure",
-    "beforeShellExecution",
-    "afterShellExecution",
-    "beforeMCPExecution",
-    "afterMCPExecution",
-    "beforeReadFile",
-    "afterFileEdit",
-    "afterAgentThought",
-];
-
-/// The tools with which agents ask the person, by the names that each agent gives them.
-const QUESTIONS: [&str; 3] = ["AskUserQuestion", "request_user_input", "ask_user"];
 
 /// The JSON of a hook, shortened.
 #[derive(Debug)]
@@ -95,15 +61,10 @@ impl Payload {
 
     /// Whether the hub may hold the request for an answer by a person.
     pub(super) fn may_be_held(&self, agent: Agent) -> bool {
-        match self.event() {
-            "PermissionRequest" | "Elicitation" | "permissionRequest" => true,
-            // Claude Code's question is held at its next hook.
-            "PreToolUse" | "preToolUse" if agent != Agent::Claude => {
-                let tool = self.text("tool_name").or_else(|| self.text("toolName"));
-                tool.is_some_and(|it| QUESTIONS.contains(&it))
-            }
-            _ => self.is_answerable(),
-        }
+        let (facts, event) = (agent.facts(), self.event());
+        let tool = || self.text("tool_name").or_else(|| self.text("toolName"));
+        let is_tool = |it: (&str, &str)| event == it.0 && tool() == Some(it.1);
+        facts.held.contains(&event) || facts.held_tool.is_some_and(is_tool) || self.is_answerable()
     }
 
     /// Whether the module within the agent can answer its dialog, which is shown meanwhile.
@@ -114,29 +75,19 @@ impl Payload {
     /// Whether the agent shows a dialog in its terminal while the hub holds this request. Claude Code shows one of a subagent
     /// in the background afterwards.
     pub(super) fn has_open_dialog(&self, agent: Agent) -> bool {
-        match agent {
-            Agent::Claude => self.event() == "PermissionRequest" && self.text("agent_id").is_none(),
-            _ => self.is_answerable(),
-        }
+        let during = agent.facts().dialog_during;
+        let is_own = during == Some(self.event()) && self.text("agent_id").is_none();
+        is_own || self.is_answerable()
     }
 
-    /// Whether the event is the end of a turn, by any agent's name for it.
-    pub(super) fn is_stop(&self) -> bool {
-        const STOPS: [&str; 7] = [
-            "Stop",
-            "AfterAgent",
-            "session.idle",
-            "session.execution.succeeded",
-            "agentStop",
-            "stop",
-            "agent-turn-complete",
-        ];
-        STOPS.contains(&self.event())
+    /// Whether the event is the end of a turn.
+    pub(super) fn is_stop(&self, agent: Agent) -> bool {
+        agent.facts().stops.contains(&self.event())
     }
 
     /// Whether the event still matters if it arrives late.
-    pub(super) fn is_eventful(&self) -> bool {
-        !HEARTBEATS.contains(&self.event())
+    pub(super) fn is_eventful(&self, agent: Agent) -> bool {
+        !agent.facts().heartbeats.contains(&self.event())
     }
 }
 
@@ -198,14 +149,21 @@ mod tests {
 
     #[test]
     fn a_heartbeat_is_not_spooled_and_an_unknown_event_is() {
+        use Agent::{Claude, Cursor, Gemini};
         let of = |event: &str| payload(&format!(r#"{{"hook_event_name":"{event}"}}"#));
-        for event in ["PreToolUse", "MessageDisplay", "AfterTool"] {
-            assert!(!of(event).is_eventful(), "{event}");
-        }
-        for event in ["Stop", "SessionStart", "TeammateIdle", "stop"] {
-            assert!(of(event).is_eventful(), "{event}");
+        for (agent, event, matters) in [
+            (Claude, "PreToolUse", false),
+            (Claude, "MessageDisplay", false),
+            (Gemini, "AfterTool", false),
+            (Claude, "Stop", true),
+            (Claude, "SessionStart", true),
+            (Claude, "TeammateIdle", true),
+            (Cursor, "stop", true),
+        ] {
+            assert_eq!(of(event).is_eventful(agent), matters, "{event}");
         }
     }
+
     #[test]
     fn a_dialog_is_open_while_its_hook_runs_in_claude_code_itself_and_where_a_module_answers_it() {
         let permission = payload(r#"{"hook_event_name":"PermissionRequest"}"#);

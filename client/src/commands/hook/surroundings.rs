@@ -3,8 +3,9 @@
 use std::path::{Path as FilePath, PathBuf};
 use std::time::Duration;
 
+use hub_agents::Agent;
 use hub_protocol::git::Directory;
-use hub_protocol::{Agent, InboxName, Process, ProjectName};
+use hub_protocol::{InboxName, Process, ProjectName};
 
 use super::HookArgs;
 use super::headless::is_single_shot;
@@ -42,14 +43,14 @@ impl Surroundings {
         let env = &context.env;
         let session = payload.session();
         let here = working_directory(env, payload.text("cwd"));
-        let started = env.path("CLAUDE_PROJECT_DIR").filter(|dir| *dir != here);
+        let started = started_in(env, agent).filter(|dir| *dir != here);
         let start = async {
             let dir = started.as_ref()?;
             Some(look(context, dir, session.as_ref()).await)
         };
         let (directory, start) = tokio::join!(look(context, &here, session.as_ref()), start);
         let project = of_session(env, start.as_ref().unwrap_or(&directory));
-        let process = process::agent(env, (agent == Agent::Claude).then_some("CLAUDE_PID"));
+        let process = process::agent(env, agent.facts().process_variable);
         Self {
             project,
             directory,
@@ -110,13 +111,19 @@ pub(crate) fn allows_pane_delivery(env: &Env) -> bool {
 /// that the project stays the same when the session changes its directory.
 pub(crate) async fn session_project(
     context: &Context,
+    agent: Agent,
     cwd: Option<&str>,
     session: &InboxName,
 ) -> ProjectName {
     let env = &context.env;
-    let started = env.path("CLAUDE_PROJECT_DIR");
+    let started = started_in(env, agent);
     let dir = started.unwrap_or_else(|| working_directory(env, cwd));
     of_session(env, &look(context, &dir, Some(session)).await)
+}
+
+/// The directory in which the agent was started, if it tells.
+pub(super) fn started_in(env: &Env, agent: Agent) -> Option<PathBuf> {
+    env.path(agent.facts().directory_variable?)
 }
 
 /// What git says about `dir`. If nobody can tell, the hub still knows the session by its id.

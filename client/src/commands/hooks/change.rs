@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use hub_protocol::Agent;
+use hub_agents::Agent;
 
 use super::file::SettingsFile;
 use super::json::Document;

@@ -1,12 +1,10 @@
-//! The hub's extension within an agent's own process: one module that all such agents share, and the agent's part.
+//! The hub's extension within an agent's own process: the text of its file.
 
-use hub_protocol::Agent;
+use hub_agents::Agent;
+use hub_agents::extension::SHARED;
 use serde_json::Value;
 
 use super::own::Invocation;
-
-/// The shared module, with `AGENT` and `["hubctl"]` in place of the agent and the command.
-const SHARED: &str = include_str!("extension/hub.js");
 
 /// The beginning of the first line of each installed file, which shows that the file is ours.
 pub(super) const MARK: &str = "// Installed by `hubctl hooks install ";

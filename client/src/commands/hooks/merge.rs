@@ -4,11 +4,11 @@
 use jsonc_parser::cst::{CstNode, CstObject};
 use serde_json::Value;
 
-use hub_protocol::Agent;
+use hub_agents::{Agent, Allow, Shape};
 
 use super::json::{append, array_or_new, name, object, object_or_new, remove, retain};
 use super::own::OwnCommand;
-use super::scheme::{Allow, Entry, Plan, Shape};
+use super::scheme::Plan;
 
 /// Puts the hooks and rules of `plan` into `settings`. Hooks of ours that are already as planned stay; others of ours,
 /// such as those for another hubctl, are removed.
@@ -19,13 +19,13 @@ pub(super) fn install(settings: &CstObject, agent: Agent, plan: &Plan) -> Result
         settings.append("version", version.into());
     }
     let hooks = object_or_new(settings, "hooks")?;
-    let planned = |event: &str| plan.entries.iter().find(|entry| entry.event == event);
+    let planned = |event: &str| plan.entries.iter().find(|(it, _)| *it == event);
     let stays =
-        |event: &str, found: &[Value]| planned(event).is_some_and(|it| found == [it.node.clone()]);
+        |event: &str, found: &[Value]| planned(event).is_some_and(|(_, it)| found == [it.clone()]);
     clean(&hooks, agent, plan.shape, stays, |event| {
         planned(event).is_some()
     });
-    for Entry { event, node } in &plan.entries {
+    for (event, node) in &plan.entries {
         let list = array_or_new(&hooks, "hooks", event)?;
         let mut elements = list.elements().into_iter();
         if !elements.any(|it| is_ours(&it, agent, plan.shape)) {

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hub_protocol::Agent;
+use hub_agents::{Agent, Content, Json, Managed};
 use serde_json::Value;
 
 use super::json::Document;
-use super::scheme::{SettingsScope, files};
-use super::{codex, gemini, tables};
+use super::scheme::{self, SettingsScope};
+use super::{beside, tables};
 use crate::system::env::Env;
 
 /// Why an agent runs none of our hooks.
@@ -20,17 +20,6 @@ pub(in crate::commands) struct Obstacle {
     pub(in crate::commands) todo: String,
 }
 
-/// The agent's switches for all hooks, each with the value that turns them off.
-fn switches(agent: Agent) -> &'static [(&'static str, bool)] {
-    match agent {
-        Agent::Claude => &[("/disableAllHooks", true)],
-        Agent::Codex => &[("/features/hooks", false), ("/features/codex_hooks", false)],
-        Agent::Gemini => &[("/hooksConfig/enabled", false)],
-        Agent::Qwen => &[("/disableAllHooks", true), ("/hooksConfig/enabled", false)],
-        _ => &[],
-    }
-}
-
 /// The switches of managed settings that leave only the hooks of those settings.
 const MANAGED_ONLY: [&str; 2] = ["/allowManagedHooksOnly", "/allow_managed_hooks_only"];
 
@@ -38,46 +27,35 @@ const MANAGED_ONLY: [&str; 2] = ["/allowManagedHooksOnly", "/allow_managed_hooks
 pub(super) fn look(agent: Agent, env: &Env, workspace: &Path) -> Option<Obstacle> {
     let scopes = SettingsScope::ALL.into_iter().rev();
     let own = scopes.filter_map(|scope| {
-        let path = files(agent).path(scope, env, workspace)?;
-        Some(match agent {
-            Agent::Codex => codex::config(&path),
-            _ => path,
-        })
+        let path = scheme::path(agent, scope, env, workspace)?;
+        Some(beside::path(agent, &path).unwrap_or(path))
     });
-    judge(agent, &managed(agent, env), &own.collect::<Vec<_>>())
+    let managed = agent.settings().managed.as_ref();
+    let managed = managed.map_or_else(Vec::new, |it| in_order(it, env));
+    judge(agent, &managed, &own.collect::<Vec<_>>())
 }
 
-/// The agent's settings by the machine's administrator, the first of which wins.
-fn managed(agent: Agent, env: &Env) -> Vec<PathBuf> {
-    let is_mac = cfg!(target_os = "macos");
-    let settings = |variable, linux: &str, mac: &str| {
-        let dir = if is_mac {
-            Path::new("/Library/Application Support").join(mac)
-        } else {
-            Path::new("/etc").join(linux)
-        };
-        vec![
-            env.path(variable)
-                .unwrap_or_else(|| dir.join("settings.json")),
-        ]
+/// The files of the machine's administrator, the first of which wins.
+fn in_order(managed: &Managed, env: &Env) -> Vec<PathBuf> {
+    let default = if cfg!(target_os = "macos") {
+        managed.mac
+    } else {
+        managed.linux
     };
-    match agent {
-        Agent::Claude if is_mac => claude(Path::new("/Library/Application Support/ClaudeCode")),
-        Agent::Claude => claude(Path::new("/etc/claude-code")),
-        Agent::Codex => vec!["/etc/codex/requirements.toml".into()],
-        Agent::Gemini => settings("GEMINI_CLI_SYSTEM_SETTINGS_PATH", "gemini-cli", "GeminiCli"),
-        Agent::Qwen => settings("QWEN_CODE_SYSTEM_SETTINGS_PATH", "qwen-code", "QwenCode"),
-        _ => Vec::new(),
-    }
+    let named = managed.variable.and_then(|it| env.path(it));
+    let file = named.unwrap_or_else(|| default.into());
+    let mut all = managed
+        .parts
+        .map_or_else(Vec::new, |parts| files_in(&file.with_file_name(parts)));
+    all.push(file);
+    all
 }
 
-/// Claude Code's managed settings in `dir`. Of the files in a directory, a later name wins.
-fn claude(dir: &Path) -> Vec<PathBuf> {
-    let parts = fs::read_dir(dir.join("managed-settings.d"));
-    let parts = parts.into_iter().flatten().flatten();
+/// The files in a directory, of which a later name wins, the winner first.
+fn files_in(dir: &Path) -> Vec<PathBuf> {
+    let parts = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = parts.map(|it| it.path()).collect();
     all.sort_by(|a, b| b.cmp(a));
-    all.push(dir.join("managed-settings.json"));
     all
 }
 
@@ -102,7 +80,7 @@ fn judge(agent: Agent, managed: &[PathBuf], own: &[PathBuf]) -> Option<Obstacle>
             ),
         });
     }
-    let off = switches(agent).iter();
+    let off = agent.settings().switches.iter();
     let mut off = off.filter_map(|(name, off)| flag(name).filter(|it| it.2 == *off));
     if let Some((path, name, _)) = off.next() {
         return Some(Obstacle {
@@ -114,17 +92,24 @@ fn judge(agent: Agent, managed: &[PathBuf], own: &[PathBuf]) -> Option<Obstacle>
             },
         });
     }
+    let Content::Json(Json {
+        name: Some(ours), ..
+    }) = &agent.settings().content
+    else {
+        return None;
+    };
     let name = "/hooksConfig/disabled";
     let is_named = |it: &Value| {
         let names = it.pointer(name).and_then(Value::as_array);
-        names.is_some_and(|names| names.iter().any(|it| it == gemini::NAME))
+        names.is_some_and(|names| names.iter().any(|it| it == ours))
     };
-    let (path, _) = all
-        .iter()
-        .find(|(_, it)| agent == Agent::Gemini && is_named(it))?;
+    let (path, _) = all.iter().find(|(_, it)| is_named(it))?;
     Some(Obstacle {
-        what: format!("gemini does not run the hub's hooks ({})", said(path, name)),
-        todo: format!("enter `/hooks enable {}` in Gemini", gemini::NAME),
+        what: format!(
+            "{agent} does not run the hub's hooks ({})",
+            said(path, name)
+        ),
+        todo: format!("enter `/hooks enable {ours}` in {}", agent.facts().product),
     })
 }
 
@@ -210,7 +195,13 @@ mod tests {
         for name in ["10.json", "20.json"] {
             fs::write(dir.path().join("managed-settings.d").join(name), "{}").unwrap();
         }
-        let found = claude(dir.path());
+        let file = dir.path().join("managed-settings.json");
+        let env = Env::of(dir.path(), &[("SETTINGS", file.to_str().unwrap())]);
+        let managed = Managed {
+            variable: Some("SETTINGS"),
+            ..*Agent::Claude.settings().managed.as_ref().unwrap()
+        };
+        let found = in_order(&managed, &env);
         let names = found
             .iter()
             .map(|it| it.file_name().unwrap().to_str().unwrap());

@@ -2,7 +2,8 @@
 
 use std::iter;
 
-use hub_protocol::Agent;
+use hub_agents::{Agent, Commands};
+use hub_protocol::Way;
 use serde_json::Value;
 
 use crate::system::shell::{commands, quoted};
@@ -82,10 +83,11 @@ impl OwnCommand {
             return None;
         }
         let has = |pair: [&str; 2]| args.windows(2).any(|two| two == pair);
-        let waits = agent == Agent::Claude && has(["wait", "--rewake"]);
+        let waits = agent.facts().has(Way::Rewake) && has(["wait", "--rewake"]);
         let ours = waits || has(["hook", agent.as_str()]);
         // An extension wakes its sessions by itself.
-        let rewake = waits || agent.has_extension() && args.iter().any(|arg| arg == "--rewake");
+        let rewake =
+            waits || agent.facts().has_extension && args.iter().any(|arg| arg == "--rewake");
         ours.then_some(Self {
             variables,
             program,
@@ -160,14 +162,19 @@ impl Invocation {
 
     /// The command line for the hooks of `agent`.
     pub(super) fn hook(&self, agent: Agent) -> String {
-        let rewakes = self.rewake && (agent == Agent::Claude || agent.has_extension());
+        let rewakes =
+            self.rewake && (agent.facts().has(Way::Rewake) || agent.facts().has_extension);
         let flag = if rewakes { " --rewake" } else { "" };
         self.command(&format!("hook {agent}{flag}{}", self.plugin_flag()))
     }
 
-    /// The command line for the rewake hooks.
-    pub(super) fn rewake(&self) -> String {
-        self.command(&format!("wait --rewake{}", self.plugin_flag()))
+    /// The command lines for the hooks of `agent`, with the one that wakes sessions if it shall be installed.
+    pub(super) fn commands(&self, agent: Agent) -> Commands {
+        let rewake = || self.command(&format!("wait --rewake{}", self.plugin_flag()));
+        Commands {
+            hook: self.hook(agent),
+            rewake: self.rewake.then(rewake),
+        }
     }
 
     fn plugin_flag(&self) -> &'static str {

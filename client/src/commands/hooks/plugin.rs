@@ -6,13 +6,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::Context as _;
-use hub_protocol::Agent;
+use hub_agents::{Agent, Content};
 use serde_json::{Value, json};
 
 use super::change;
-use super::claude;
 use super::own::Invocation;
-use super::scheme::SettingsScope;
+use super::scheme::{self, SettingsScope};
 use super::status::HookStatus;
 use crate::error::Error;
 use crate::identity::Context;
@@ -109,7 +108,10 @@ pub(super) fn install(invocation: &Invocation, context: &Context) -> Result<(), 
     println(
         "left to do: restart the running sessions: Claude Code loads its plugins when it starts",
     )?;
-    let rules = claude::RULES.join("\", \"");
+    let Content::Json(settings) = &Agent::Claude.settings().content else {
+        return Ok(());
+    };
+    let rules = settings.allow.rules.join("\", \"");
     println(format_args!(
         "left to do: a plugin cannot allow commands: in settings.json, permissions.allow: \"{rules}\""
     ))
@@ -121,7 +123,8 @@ pub(super) fn status(context: &Context, program: &str) -> Option<HookStatus> {
     let dir = context.settings.state_dir.value.join(DIRECTORY);
     let hooks = dir.join("plugins/hub/hooks/hooks.json");
     let text = fs::read_to_string(&hooks).ok()?;
-    let settings = claude::FILES.path(SettingsScope::User, &context.env, Path::new("."))?;
+    let user = SettingsScope::User;
+    let settings = scheme::path(Agent::Claude, user, &context.env, Path::new("."))?;
     let settings: Value = serde_json::from_str(&fs::read_to_string(settings).ok()?).ok()?;
     (settings["enabledPlugins"][NAME] == true).then(|| {
         HookStatus::of_plugin(hooks, &text, |own| {

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use hub_protocol::Agent;
+use hub_agents::Agent;
 
 use super::change::without_ours;
 use super::file::{SettingsFile, write_at};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use hub_protocol::Agent;
+use hub_agents::Agent;
 
 use super::caller::passing;
 use super::change::{Change, installing};
@@ -13,8 +13,8 @@ use super::file::SettingsFile;
 use super::json::{Document, value_of};
 use super::obstacle::{self, Obstacle};
 use super::own::{Invocation, OwnCommand};
-use super::scheme::{Content, SettingsScope, content, files, reads_comments};
-use super::{codex, extension, merge, tables};
+use super::scheme::{self, Content, SettingsScope, content, reads_comments};
+use super::{beside, extension, merge, tables};
 use crate::system::env::Env;
 
 /// The state of the hooks in one settings file.
@@ -54,11 +54,12 @@ pub(in crate::commands) struct HookStatus {
 pub(super) fn look(agent: Agent, env: &Env, workspace: &Path, program: &str) -> Vec<HookStatus> {
     let mut all: Vec<HookStatus> = Vec::new();
     for scope in SettingsScope::ALL {
-        let path = files(agent).path(scope, env, workspace);
+        let path = scheme::path(agent, scope, env, workspace);
         // In the home directory, the project's file is the user's.
         let new = path.filter(|path| all.iter().all(|it| !is_same(&it.path, path)));
         let Some(path) = new else { continue };
-        let moved = codex::moved(agent, &path).map(|own| in_config(&path, scope, own, program));
+        let moved = beside::moved(agent, &path)
+            .map(|(path, own)| moved_to(agent, path, scope, own, program));
         let here = look_at(agent, scope, path, program);
         if moved.is_none() || here.state != InstallState::Absent {
             all.push(here);
@@ -84,9 +85,15 @@ fn is_same(a: &Path, b: &Path) -> bool {
             .is_some_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
 
-/// The hooks that the person moved from Codex's file `hooks` into its `config.toml`.
-fn in_config(hooks: &Path, scope: SettingsScope, own: OwnCommand, program: &str) -> HookStatus {
-    let mut found = HookStatus::absent(Agent::Codex, scope, codex::config(hooks));
+/// The hooks that the person moved into the file `path` beside the agent's own.
+fn moved_to(
+    agent: Agent,
+    path: PathBuf,
+    scope: SettingsScope,
+    own: OwnCommand,
+    program: &str,
+) -> HookStatus {
+    let mut found = HookStatus::absent(agent, scope, path);
     found.state = if own.program == program {
         InstallState::Installed
     } else {
@@ -181,7 +188,7 @@ impl HookStatus {
             "hubctl": self.hubctl,
             "rewake": self.rewake,
             "duplicate": self.duplicate,
-            "verified": self.agent.verified(),
+            "verified": self.agent.facts().verified(),
             "problem": self.problem,
             "obstacle": self.obstacle.as_ref().map(|it| &it.what),
         })
@@ -229,7 +236,7 @@ impl fmt::Display for HookStatus {
         if self.rewake {
             f.write_str("; rewakes")?;
         }
-        match self.agent.verified() {
+        match self.agent.facts().verified() {
             Some(version) => write!(f, "; verified with {version}")?,
             None => f.write_str("; experimental: not run")?,
         }

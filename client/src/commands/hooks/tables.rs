@@ -1,13 +1,12 @@
 //! Tables of our own in a TOML file that others share. Comments, order and the text of everything else stay.
 
-use hub_protocol::Agent;
+use hub_agents::{Agent, Shape};
 use serde_json::Value;
 use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value as Toml};
 
 use super::json::BOM;
 use super::merge;
 use super::own::OwnCommand;
-use super::scheme::Shape;
 
 /// The comments between which an earlier version put its tables. They go with the tables.
 const MARKS: [&str; 2] = [

@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use hub_agents::Agent;
 use hub_protocol::{InboxName, Problem, ProjectName, WaitReply};
 use tokio::time::Instant;
 
@@ -11,9 +12,7 @@ use super::acknowledgement::Acknowledgement;
 use super::identity::waiter_name;
 use super::waiter::{GRACE, INSTANT, LONGEST_POLL, framed};
 use crate::api::holder;
-use crate::commands::hook::{
-    Payload, is_headless, is_of_claude, read_stdin, session_project, yields,
-};
+use crate::commands::hook::{Payload, is_headless, is_own, read_stdin, session_project, yields};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;
@@ -35,10 +34,12 @@ pub(super) async fn run(context: &Context, of_plugin: bool) -> Exit {
     let by_file = payload
         .as_ref()
         .is_some_and(|it| it.event() == "FileChanged");
-    if !is_of_claude(context, payload.as_ref()) {
+    if !is_own(Agent::Claude, context, payload.as_ref()) {
         return Exit::DONE;
     }
-    if is_headless(&context.env) && !by_file || of_plugin && yields(context, payload.as_ref()) {
+    if is_headless(&context.env, Agent::Claude) && !by_file
+        || of_plugin && yields(context, payload.as_ref())
+    {
         return Exit::DONE;
     }
     if by_file {
@@ -75,7 +76,7 @@ impl<'a> Rewake<'a> {
             )
         })?;
         Some(Self {
-            project: session_project(context, text("cwd"), &session).await,
+            project: session_project(context, Agent::Claude, text("cwd"), &session).await,
             name: format!("rewake:{}", waiter_name(Some(&session))),
             session,
             context,

@@ -1,5 +1,6 @@
 //! Tells whether `HUB_SESSION` is this agent's own, or inherited from an agent above it.
 
+use hub_agents::Agent;
 use hub_protocol::{InboxName, Process};
 
 use crate::error::Error;
@@ -29,9 +30,14 @@ fn is_foreign(env: &Env) -> bool {
         return false;
     };
     let value = |name: &str| env.var(name)?.to_str().map(str::to_owned);
-    if let Some(claude) = value("CLAUDE_PID")
-        && claude != owner
-        && process::was_started_with(owner, "CLAUDE_PID", &claude) != Some(true)
+    let agents = || Agent::ALL.into_iter().map(Agent::facts);
+    let is_of_other = |name: &str| {
+        let value = value(name).filter(|it| it != owner);
+        value.is_some_and(|it| process::was_started_with(owner, name, &it) != Some(true))
+    };
+    if agents()
+        .filter_map(|it| it.process_variable)
+        .any(is_of_other)
     {
         return true;
     }
@@ -39,13 +45,8 @@ fn is_foreign(env: &Env) -> bool {
         let value = value(name);
         value.is_some_and(|it| process::was_started_with(owner, name, &it) == Some(false))
     };
-    let threads = [
-        "CODEX_THREAD_ID",
-        "GEMINI_SESSION_ID",
-        "QWEN_CODE_SESSION_ID",
-        "COPILOT_AGENT_SESSION_ID",
-    ];
-    threads.into_iter().any(is_below)
+    let threads = agents().filter(|it| it.process_variable.is_none());
+    threads.filter_map(|it| it.session_variable).any(is_below)
 }
 
 /// Whether the environment names the session of this very process: somebody has set `HUB_SESSION` since its agent started, or

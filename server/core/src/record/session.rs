@@ -1,5 +1,6 @@
 //! Records about sessions and their listeners.
 
+use hub_agents::TurnCause;
 use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionInfo, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -94,25 +95,6 @@ pub enum Turn {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
     },
-}
-
-/// The cause of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TurnCause {
-    /// The person typed a prompt.
-    #[default]
-    Person,
-    /// A wake by the hub.
-    Wake,
-    /// A background task of the session ended.
-    Task,
-    /// Another session sent a message in the agent's own way.
-    Peer,
-    /// The timeout of the hub's own waiter.
-    Timeout,
-    /// The agent continued by itself.
-    Agent,
 }
 
 /// The person closed what a session needs of them.

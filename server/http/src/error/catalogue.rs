@@ -122,7 +122,7 @@ codes! {
         "give a name, an id or its unique beginning, and check the project; `hubctl sessions` and GET /sessions list them";
     /// An agent whose hooks the hub does not support.
     UnknownAgent => 404 "unknown_agent", "no such agent",
-        "use claude, codex, gemini, opencode, qwen, pi, copilot, kimi or cursor";
+        "use the name of one of the agents in detail";
     /// The question is settled already.
     QuestionSettled => 409 "question_settled", "the question is settled already",
         "`hubctl trace ID` and GET /questions/{id} show its answer";

@@ -10,19 +10,18 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use hub_agents::{HookReply, render};
 use hub_core::answer::AnswerKind;
 use hub_core::command::{AgentEvent, HeldHook, IdempotencyKey};
 use hub_core::fold::Inbox;
 use hub_core::record::TurnCause;
 use hub_core::waiters::{Batch, MAX_TEXT_BYTES, Offered, WaitSpec};
 use hub_engine::Hub;
-use hub_engine::agents::instructions::{self, InstructedSession, WakeMethod};
-use hub_engine::agents::{self, HookReply};
 use hub_engine::hooks::{HookParams, HookRequest};
+use hub_engine::instructions::{self, InstructedSession, WakeMethod};
 use hub_protocol::process::command_line;
 use hub_protocol::{
-    Agent, Framed, InboxName, OwnWords, QuestionState, Seq, Timestamp, Verdict, Way, WhyWoken,
-    verdict,
+    Framed, InboxName, OwnWords, QuestionState, Seq, Timestamp, Verdict, Way, WhyWoken, verdict,
 };
 use serde_json::{Map, Value};
 
@@ -112,7 +111,7 @@ async fn respond(request: &HookRequest) -> Result<Response, ApiError> {
         request.submit(batch.is_some()).await?;
     }
     request.note_edits();
-    if starts && request.agent == Agent::Claude && request.params.watches {
+    if starts && request.agent.facts().has(Way::FileChanged) && request.params.watches {
         reply.watch = watched_file(request).await?;
     }
     let mut texts: Vec<OwnWords> = Vec::new();
@@ -138,7 +137,7 @@ async fn respond(request: &HookRequest) -> Result<Response, ApiError> {
     reply.context = texts
         .into_iter()
         .reduce(|all, text| all.and("\n").and(text));
-    let reply = agents::render(request.agent, event, reply);
+    let reply = render(request.agent, event, reply);
     let headers = acknowledge(request, batch).await?;
     Ok(match reply {
         Some(reply) if handover.is_some() => {
@@ -182,13 +181,16 @@ async fn watched_file(request: &HookRequest) -> Result<Option<PathBuf>, ApiError
 }
 
 fn wake_method(request: &HookRequest) -> WakeMethod {
-    match request.agent {
-        _ if request.params.rewake => WakeMethod::RewakeHook,
-        Agent::Claude if request.params.watches && is_hosted(request) => WakeMethod::Hosted,
-        _ if request.params.is_headless() => WakeMethod::Never,
-        _ if request.params.app_server => WakeMethod::AppServer,
-        Agent::Claude => WakeMethod::BackgroundCommand,
-        _ => WakeMethod::PersonOnly,
+    let (agent, params) = (request.agent.facts(), &request.params);
+    match () {
+        () if params.rewake => WakeMethod::RewakeHook,
+        () if agent.has(Way::FileChanged) && params.watches && is_hosted(request) => {
+            WakeMethod::Hosted
+        }
+        () if params.is_headless() => WakeMethod::Never,
+        () if params.app_server => WakeMethod::AppServer,
+        () if agent.waits_in_background => WakeMethod::BackgroundCommand,
+        () => WakeMethod::PersonOnly,
     }
 }
 
@@ -280,7 +282,7 @@ fn session_status(request: &HookRequest) -> Result<SessionStatus, ApiError> {
     let (project, session) = (request.project(), request.session());
     let new_turn = matches!(request.event.happened, AgentEvent::Prompt { .. });
     // An extension polls between the turns, so it holds the inbox then.
-    let polls = request.params.rewake && request.agent.has_extension();
+    let polls = request.params.rewake && request.agent.facts().has_extension;
     let can_sleep = !polls && wake_method(request) != WakeMethod::Never;
     let status = request.hub.read(|state, waiters| {
         let (project, key) = state.resolve_key(project, session);

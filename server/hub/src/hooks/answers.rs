@@ -1,7 +1,9 @@
 //! Which answers from the hub an agent used, as far as an event tells.
 
+use hub_core::asked::{dialog_of, request_of};
 use hub_core::rejected::Rejected;
-use hub_protocol::Seq;
+use hub_protocol::{Notification, Seq};
+use serde_json::Value;
 
 use super::HookRequest;
 use crate::stored::notification;
@@ -19,7 +21,7 @@ impl HookRequest {
             let given = notification(&self.hub, answer).await?;
             let told = asked
                 .zip(given)
-                .and_then(|(asked, given)| news.used(&asked, &given));
+                .and_then(|(asked, given)| news.used(dialog(&asked), &given));
             used.extend(told.map(|it| (answer, it)));
         }
         Ok(Some(used))
@@ -33,4 +35,10 @@ impl HookRequest {
             state.unproven_answers((&project, &key), self.event.subagent.as_deref())
         })
     }
+}
+
+/// The request or the dialog that a notification asks about.
+fn dialog(asked: &Notification) -> &Value {
+    let request = request_of(asked).filter(|it| !it.is_null());
+    request.unwrap_or_else(|| dialog_of(asked))
 }

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use hub_agents::PLANS;
 use hub_core::asked::{self, Asked};
-use hub_core::controls::{PLANS, controls};
+use hub_core::controls::controls;
 use hub_core::tool_request::request_of_approval;
 use hub_log::Log;
 use hub_protocol::{

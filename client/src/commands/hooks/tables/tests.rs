@@ -1,12 +1,16 @@
 use super::*;
-use crate::commands::hooks::kimi;
 use crate::commands::hooks::own::Invocation;
+use crate::commands::hooks::scheme::{Content, content};
 
 fn ours(program: &str) -> Vec<Value> {
-    kimi::tables(&Invocation {
+    let invocation = Invocation {
         program: program.into(),
         ..Invocation::anybody()
-    })
+    };
+    let Content::Tables(tables) = content(Agent::Kimi, &invocation) else {
+        panic!("Kimi Code has tables")
+    };
+    tables
 }
 
 fn installed(file: &str) -> String {

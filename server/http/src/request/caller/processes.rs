@@ -1,9 +1,11 @@
 //! The kind of a process, by its ancestors, its environment and its terminal.
 
 use std::fs;
+use std::iter;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use hub_agents::Agent;
 use hub_core::agents_so_far::AgentsSoFar;
 use hub_protocol::process::{Stat, command_line, environment, program, started};
 
@@ -11,20 +13,11 @@ use super::ancestors::{Ancestors, is_in_a_namespace, is_reaper};
 use super::{CallerKind, Process, terminal};
 
 /// Variables that only agents set for the commands they run, and the hub for the programs of rules.
-const AGENT_VARIABLES: [&str; 12] = [
-    "CLAUDECODE",
-    "CLAUDE_CODE_SESSION_ID",
-    "CODEX_THREAD_ID",
-    "CODEX_SANDBOX",
-    "GEMINI_CLI",
-    "GEMINI_SESSION_ID",
-    "OPENCODE",
-    "CURSOR_AGENT",
-    "COPILOT_CLI",
-    "QWEN_CODE",
-    "PI_CODING_AGENT",
-    "HUB_RULE",
-];
+fn agent_variables() -> impl Iterator<Item = &'static str> {
+    let marks = Agent::ALL.into_iter().flat_map(|it| it.facts().marks);
+    let all = marks.copied().chain(Agent::session_variables());
+    all.chain(iter::once("HUB_RULE"))
+}
 
 /// Programs that start commands which no person watches, as `ssh HOST COMMAND` and a job do. Only a terminal shows one.
 const STARTERS: [&str; 9] = [
@@ -210,7 +203,7 @@ fn has_agents_environment(pid: u32) -> Option<bool> {
             .map(<[u8]>::to_vec)
     };
     let mut names = text.split(|byte| *byte == 0).filter_map(name);
-    Some(names.any(|name| AGENT_VARIABLES.iter().any(|it| it.as_bytes() == name)))
+    Some(names.any(|name| agent_variables().any(|it| it.as_bytes() == name)))
 }
 
 // macOS hides the environment of `cat`.

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::str::FromStr as _;
 
+use hub_agents::Agent;
 use hub_core::fold::{Inbox, Item, RideAlong, Session, SessionKey, State as Fold};
 use hub_core::time::Now;
 use hub_core::waiters::{Hold, Reach, Waiters, WakeVerdict};
 use hub_protocol::{
-    Agent, FailedWay, Holder, InboxName, NeedKind, ProjectName, Reason, Seq, Timestamp, Way,
-    WhyItem,
+    FailedWay, Holder, InboxName, NeedKind, ProjectName, Reason, Seq, Timestamp, Way, WhyItem,
 };
 
 use super::person;
@@ -361,14 +361,12 @@ fn held(hold: &Hold) -> Explained {
 fn no_hooks(name: &str, session: &Session) -> Explained {
     let agent = session.info().and_then(|it| it.agent.as_deref());
     let agent = agent.and_then(|it| Agent::from_str(it).ok());
-    match agent {
-        Some(Agent::Codex) => Explained::new(
+    match agent.and_then(|it| it.facts().trust) {
+        Some(why) => Explained::new(
             Reason::HookUntrusted,
-            format!(
-                "no hook of session {name} has reported: Codex runs none until the person trusts them (/hooks)"
-            ),
+            format!("no hook of session {name} has reported: {why}"),
         ),
-        _ => Explained::new(
+        None => Explained::new(
             Reason::NoHooks,
             format!("no hook of session {name} has reported, and no `hubctl wait` runs in it"),
         ),

@@ -1,18 +1,35 @@
-//! `OpenCode` and Pi: the hub's extension within the agent reports the events of both in one form. `OpenCode` 1 and 2
-//! name some events differently. A dialog of a subagent is reported as one of its session, with the subagent's id.
+//! `OpenCode` and Pi: the hub's extension within the agent's own process. It is one module that all such agents share, and
+//! the agent's part after it.
 
-use hub_core::answer::AnswerKind;
-use hub_core::command::AgentEvent;
 use hub_protocol::Verdict;
 use serde_json::{Map, Value, json};
 
-use super::dialog_news::DialogNews;
-use super::{
-    HookReply, InvalidSessionId, ParsedHook, answer_kind, claude, edited, flag, hook, session,
+use crate::answer::AnswerKind;
+use crate::claude;
+use crate::dialog_news::DialogNews;
+use crate::event::AgentEvent;
+use crate::form::{
+    Form, HookReply, InvalidSessionId, ParsedHook, answer_kind, edited, flag, hook, session,
     stopped, text,
 };
 
-pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
+/// The shared module, with `hubctl hook AGENT` and `["hubctl"]` in place of the commands.
+pub const SHARED: &str = include_str!("extension/hub.js");
+
+/// The events that end a turn. `OpenCode` 1 and 2 name it differently.
+pub(crate) const STOPS: &[&str] = &["session.idle", "session.execution.succeeded"];
+
+/// Events that are worthless when they arrive late.
+pub(crate) const HEARTBEATS: &[&str] = &[
+    "tool.execute.before",
+    "tool.execute.after",
+    "message.updated",
+    "message.part.updated",
+];
+
+pub(crate) static FORM: Form = Form { parse, render };
+
+pub(crate) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     let name = text(payload, "hook_event_name");
     let empty = Map::new();
     let properties = payload.get("properties").and_then(Value::as_object);
@@ -179,7 +196,7 @@ fn failed(properties: &Map<String, Value>) -> AgentEvent {
 }
 
 /// The answer that the extension reads: a text for the model, or the person's answer to the dialog in `OpenCode`'s terms.
-pub(super) fn render(_: &ParsedHook, reply: HookReply) -> Option<Value> {
+pub(crate) fn render(_: &ParsedHook, reply: HookReply) -> Option<Value> {
     if !reply.answers.is_empty() {
         return Some(json!({ "answers": reply.answers }));
     }

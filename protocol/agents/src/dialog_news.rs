@@ -1,12 +1,11 @@
 //! An event's news of a dialog that was answered from the hub: an agent that shows its own dialog meanwhile may have used
 //! the answer that was given there at the same time.
 
-use hub_core::asked::{dialog_of, request_of};
-use hub_core::controls::PLANS;
 use hub_protocol::{Notification, Verdict, verdict, visible};
 use serde_json::{Map, Value};
 
-use super::{claude, text};
+use crate::claude::{self, PLANS};
+use crate::form::text;
 
 /// An event's news of the dialogs before it.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +36,7 @@ pub struct Call {
 
 impl Call {
     /// The call in a payload in Claude Code's format.
-    pub(super) fn of(payload: &Map<String, Value>) -> Self {
+    pub(crate) fn of(payload: &Map<String, Value>) -> Self {
         Self {
             tool: text(payload, "tool_name").to_owned(),
             input: payload.get("tool_input").cloned().unwrap_or_default(),
@@ -57,12 +56,8 @@ impl Call {
 }
 
 impl DialogNews {
-    /// Whether the agent used this answer to a dialog; `None` if the event does not tell.
-    pub fn used(&self, asked: &Notification, answer: &Notification) -> Option<bool> {
-        let dialog = match request_of(asked) {
-            Some(request) if !request.is_null() => request,
-            _ => dialog_of(asked),
-        };
+    /// Whether the agent used this answer to its request or dialog; `None` if the event does not tell.
+    pub fn used(&self, dialog: &Value, answer: &Notification) -> Option<bool> {
         if dialog["tool_name"].is_null() {
             // The form of a server is shown only if the hub did not answer it.
             return Some(true);

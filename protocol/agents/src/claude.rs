@@ -1,25 +1,158 @@
-//! Claude Code. Payloads and replies are those of `sdk.d.ts` in the npm package `@anthropic-ai/claude-agent-sdk`.
+//! Claude Code: its `settings.json`, with rewake hooks.
 
-use hub_core::answer::{AnswerKind, FormAnswer};
-use hub_core::command::AgentEvent;
-use hub_core::controls::PLANS;
-use hub_core::record::TurnCause;
-use hub_protocol::{Verdict, WAKE_MARK, first_chars, single_spaced};
+use hub_protocol::{Verdict, WAKE_MARK, Way, first_chars, single_spaced};
 use serde_json::{Map, Value, json};
 
-use super::dialog_news::{Call, DialogNews};
-use super::{
-    HookReply, InvalidSessionId, ParsedHook, ToolUse, answer_kind, argument, edited, flag, hook,
-    permission_text, session, text,
+use crate::answer::{AnswerKind, FormAnswer};
+use crate::dialog_news::{Call, DialogNews};
+use crate::event::AgentEvent;
+use crate::facts::{Docs, Facts, Foreign, OneAnswer};
+use crate::form::{
+    Form, HookReply, InvalidSessionId, ParsedHook, ToolUse, answer_kind, argument, edited, flag,
+    hook, permission_text, session, text,
 };
+use crate::settings::{Allow, Content, Event, Files, Json, Managed, Settings, Shape, handler};
+use crate::turn_cause::TurnCause;
+
+pub(crate) static FACTS: Facts = Facts {
+    name: "claude",
+    product: "Claude Code",
+    verified: &["@anthropic-ai/claude-code-PLATFORM@2.1.330"],
+    docs: Docs {
+        hooks: "settings or plugin",
+        limits: "`module` needs the plugin",
+    },
+    ways: &[
+        Way::Module,
+        Way::Rewake,
+        Way::FileChanged,
+        Way::Socket,
+        Way::Wait,
+        Way::Pane,
+    ],
+    waits_in_background: true,
+    marks: &["CLAUDECODE"],
+    session_variable: Some("CLAUDE_CODE_SESSION_ID"),
+    process_variable: Some("CLAUDE_PID"),
+    directory_variable: Some("CLAUDE_PROJECT_DIR"),
+    // Cursor, Grok Build and Devin run the hooks in its settings too, with payloads like its own, and each of their sessions
+    // would count as one of Claude Code.
+    foreign: Some(Foreign {
+        own: &["CLAUDE_PID", "CLAUDECODE"],
+        field: "cursor_version",
+    }),
+    one_answer: OneAnswer {
+        variable: Some(("CLAUDE_CODE_ENTRYPOINT", "cli")),
+        ..OneAnswer::NEVER
+    },
+    // A question is held at its second hook.
+    held: &["PermissionRequest", "Elicitation"],
+    dialog_during: Some("PermissionRequest"),
+    stops: STOPS,
+    heartbeats: HEARTBEATS,
+    ..Facts::NONE
+};
+
+/// The event that ends a turn.
+pub(crate) const STOPS: &[&str] = &["Stop"];
+
+/// Events that are worthless when they arrive late.
+pub(crate) const HEARTBEATS: &[&str] = &[
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PostToolBatch",
+    "MessageDisplay",
+];
+
+pub(crate) static SETTINGS: Settings = Settings {
+    files: Files {
+        moved: &[("CLAUDE_CONFIG_DIR", "")],
+        home: ".claude",
+        user: "settings.json",
+        project: Some(".claude/settings.json"),
+        local: Some(".claude/settings.local.json"),
+        beside: None,
+    },
+    content: Content::Json(Json {
+        allow: Allow {
+            at: ["permissions", "allow"],
+            rules: &[
+                "Bash(hubctl wait:*)",
+                "Bash(hubctl notify:*)",
+                "Bash(hubctl ask:*)",
+                "Bash(hubctl answer:*)",
+            ],
+        },
+        ..Json::of(Shape::Grouped, handler, &EVENTS)
+    }),
+    left_to_do: &[
+        "restart the running sessions: Claude Code reads its hooks when it starts",
+        "if its sandbox is on, let commands reach the hub: in settings.json, sandbox.network, \
+         \"allowAllUnixSockets\": true on Linux, \"allowUnixSockets\": [\"{socket}\"] on macOS",
+    ],
+    switches: &[("/disableAllHooks", true)],
+    managed: Some(Managed {
+        variable: None,
+        linux: "/etc/claude-code/managed-settings.json",
+        mac: "/Library/Application Support/ClaudeCode/managed-settings.json",
+        parts: Some("managed-settings.d"),
+    }),
+};
+
+const EVENTS: [Event; 14] = [
+    Event::within(TIMEOUT, "SessionStart").rewaking(rewake),
+    Event::within(TIMEOUT, "SessionEnd"),
+    Event::within(TIMEOUT, "UserPromptSubmit"),
+    // The tools that ask the person are reported by the hooks of their dialogs. No tool waits for the hook, because the hub
+    // only notes that the call began.
+    Event::within(TIMEOUT, "PreToolUse")
+        .of("^(?!(?:AskUserQuestion|EnterPlanMode|ExitPlanMode)$)")
+        .in_background(),
+    Event::within(TIMEOUT, "PostToolUse"),
+    Event::within(TIMEOUT, "PostToolUseFailure"),
+    Event::within(DIALOG_TIMEOUT, "PermissionRequest"),
+    Event::within(DIALOG_TIMEOUT, "Elicitation"),
+    Event::within(TIMEOUT, "ElicitationResult"),
+    Event::within(TIMEOUT, "Notification")
+        .of("idle_prompt|permission_prompt|agent_needs_input|elicitation_dialog"),
+    Event::within(TIMEOUT, "Stop").rewaking(rewake),
+    Event::within(TIMEOUT, "StopFailure"),
+    Event::within(TIMEOUT, "SubagentStop"),
+    Event::of_wake_file("FileChanged", rewake),
+];
+
+/// Timeout in seconds; a hook ends long before it.
+const TIMEOUT: u32 = 30;
+
+/// Timeout in seconds; the hub holds a dialog's hook for at most an hour.
+const DIALOG_TIMEOUT: u32 = 3_630;
+
+/// Timeout in seconds: a day. The waiter ends by itself shortly before.
+const REWAKE_TIMEOUT: u32 = 86_400;
+
+fn rewake(command: &str) -> Value {
+    json!({
+        "type": "command",
+        "command": command,
+        "asyncRewake": true,
+        "timeout": REWAKE_TIMEOUT,
+        "rewakeSummary": WAKE_MARK,
+        "rewakeMessage": "The hub woke this session: notifications arrived for it.",
+    })
+}
+
+pub(crate) static FORM: Form = Form { parse, render };
 
 /// The tool that asks the person. `PreToolUse` reports it, and then `PermissionRequest`, also in a mode without
 /// permissions, while the dialog is shown. The first answer counts, that of the latter hook or that of the dialog. Plans
 /// and permissions are answered in the same way.
 const QUESTIONS: &str = "AskUserQuestion";
-/// Tools that ask whether to begin a plan, and whether the plan is right.
 /// The end of the first line of a form in which `hubctl mcp --dialogs` shows a question of the hub.
 const OWN_FORM: &str = "asks (question ";
+
+/// The tools by which an agent asks whether it may carry out a plan, or make one.
+pub const PLANS: [&str; 2] = ["ExitPlanMode", "EnterPlanMode"];
 
 /// The prefix of every prompt with which Claude Code wakes itself: a background task or a hook ended, or a monitor
 /// fired.
@@ -34,7 +167,7 @@ const MAX_TITLE: usize = 200;
 /// Model errors that a retry does not resolve.
 const PERMANENT_ERRORS: [&str; 3] = ["billing_error", "authentication_failed", "invalid_request"];
 
-pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
+pub(crate) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     let hook = parse_with(payload, happened)?;
     Ok(ParsedHook {
         news: Some(news(payload)),
@@ -53,7 +186,7 @@ fn news(payload: &Map<String, Value>) -> DialogNews {
 }
 
 /// Parses a payload in Claude Code's format, of an agent whose events `happened` maps.
-pub(super) fn parse_with(
+pub(crate) fn parse_with(
     payload: &Map<String, Value>,
     happened: impl Fn(&str, &Map<String, Value>) -> AgentEvent,
 ) -> Result<ParsedHook, InvalidSessionId> {
@@ -96,7 +229,7 @@ pub(super) fn parse_with(
     })
 }
 
-pub(super) fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
+pub(crate) fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
     match name {
         // These events make notifications.
         "PreToolUse" if text(payload, "tool_name") == QUESTIONS => questions(payload),
@@ -116,7 +249,7 @@ pub(super) fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
     }
 }
 
-pub(super) fn prompt(prompt: &str) -> AgentEvent {
+pub(crate) fn prompt(prompt: &str) -> AgentEvent {
     let text = prompt.trim_start();
     let is_task = text.starts_with(TASK);
     let message = text.strip_prefix(PEER);
@@ -155,7 +288,7 @@ fn origin(payload: &Map<String, Value>) -> Option<TurnCause> {
     }
 }
 
-pub(super) fn stopped(payload: &Map<String, Value>) -> AgentEvent {
+pub(crate) fn stopped(payload: &Map<String, Value>) -> AgentEvent {
     AgentEvent::Stopped {
         text: text(payload, "last_assistant_message").to_owned(),
         tasks: tasks(payload),
@@ -196,14 +329,14 @@ fn failed(payload: &Map<String, Value>) -> AgentEvent {
     }
 }
 
-pub(super) fn session_start(payload: &Map<String, Value>) -> AgentEvent {
+pub(crate) fn session_start(payload: &Map<String, Value>) -> AgentEvent {
     match text(payload, "source") {
         "resume" | "fork" => AgentEvent::Resumed,
         _ => AgentEvent::Started,
     }
 }
 
-pub(super) fn session_end(payload: &Map<String, Value>) -> AgentEvent {
+pub(crate) fn session_end(payload: &Map<String, Value>) -> AgentEvent {
     match text(payload, "reason") {
         "clear" => AgentEvent::Cleared,
         "resume" => AgentEvent::Left,
@@ -238,7 +371,7 @@ fn takes(name: &str, payload: &Map<String, Value>) -> Option<AnswerKind> {
     })
 }
 
-pub(super) fn plan(payload: &Map<String, Value>) -> AgentEvent {
+pub(crate) fn plan(payload: &Map<String, Value>) -> AgentEvent {
     let input = payload.get("tool_input").unwrap_or(&Value::Null);
     let plan = input.get("plan").and_then(Value::as_str);
     let text = match (text(payload, "tool_name"), plan) {
@@ -294,7 +427,7 @@ fn form(payload: &Map<String, Value>) -> AgentEvent {
 }
 
 /// The questions of a dialog. A single one has its options; several are numbered in the text.
-pub(super) fn questions(payload: &Map<String, Value>) -> AgentEvent {
+pub(crate) fn questions(payload: &Map<String, Value>) -> AgentEvent {
     let input = payload.get("tool_input").unwrap_or(&Value::Null);
     let all = questions_of(input);
     let said = |it: &Value| it["question"].as_str().unwrap_or_default().to_owned();
@@ -339,7 +472,7 @@ fn answered(data: &Value, given: &[String]) -> Value {
 }
 
 /// The person's answers by their questions.
-pub(super) fn answers(data: &Value, given: &[String]) -> Value {
+pub(crate) fn answers(data: &Value, given: &[String]) -> Value {
     let said = |text: &str| match text.trim() {
         "" => "(no answer)".into(),
         _ => text.into(),
@@ -350,7 +483,7 @@ pub(super) fn answers(data: &Value, given: &[String]) -> Value {
     answers.into()
 }
 
-pub(super) fn permission_request(payload: &Map<String, Value>) -> AgentEvent {
+pub(crate) fn permission_request(payload: &Map<String, Value>) -> AgentEvent {
     let tool = text(payload, "tool_name");
     if tool == QUESTIONS {
         return questions(payload);
@@ -428,7 +561,7 @@ fn form_answer(answer: FormAnswer) -> Map<String, Value> {
     [action].into_iter().chain(content).collect()
 }
 
-pub(super) fn notification(payload: &Map<String, Value>) -> AgentEvent {
+pub(crate) fn notification(payload: &Map<String, Value>) -> AgentEvent {
     let message = text(payload, "message").to_owned();
     match text(payload, "notification_type") {
         "idle_prompt" => AgentEvent::Idle { text: message },
@@ -445,7 +578,7 @@ pub(super) fn notification(payload: &Map<String, Value>) -> AgentEvent {
     }
 }
 
-pub(super) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
+pub(crate) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
     if let [answer, ..] = &reply.answers[..] {
         let AgentEvent::Asks { data, .. } = &hook.happened else {
             return None;

@@ -1,11 +1,11 @@
-//! Agents of several vendors, which a scripted model answers in Anthropic's format.
+//! An agent that a scripted model answers in Anthropic's format: how to install it and how to run it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hub_agents::Agent;
 use hub_harness::model::{Reply, Request};
 use hub_harness::{Model, Pane, until, within};
-use hub_protocol::Agent;
 
 use super::{InstalledHub, installed};
 
@@ -16,140 +16,50 @@ pub(crate) struct Vendor {
     /// The directory of its npm package in the directory of the agents.
     pub(crate) package: &'static str,
     /// Its program in that package.
-    program: &'static str,
+    pub(crate) program: &'static str,
     /// Its settings file in the home directory, with the text.
-    settings: (&'static str, &'static str),
+    pub(crate) settings: (&'static str, &'static str),
+    /// The text of that file with which it asks for a permission before it runs a command, if the other one does not.
+    pub(crate) asking: &'static str,
     /// Its environment.
-    env: &'static [(&'static str, &'static str)],
+    pub(crate) env: &'static [(&'static str, &'static str)],
     /// The arguments that come before a single prompt.
-    headless: &'static [&'static str],
+    pub(crate) headless: &'static [&'static str],
     /// The arguments for a session in a terminal.
-    interactive: &'static [&'static str],
+    pub(crate) interactive: &'static [&'static str],
     /// A text in the terminal that shows that it is ready for a prompt.
-    ready: &'static str,
+    pub(crate) ready: &'static str,
+    /// A text of the dialog in which it asks for a permission.
+    pub(crate) dialog: &'static str,
+    /// The tools of its model.
+    pub(crate) tools: Tools,
 }
 
-pub(crate) const OPENCODE_1: Vendor = Vendor {
-    agent: Agent::OpenCode,
-    package: "node_modules/opencode-PLATFORM",
-    program: "bin/opencode",
-    settings: (
-        ".config/opencode/opencode.json",
-        r#"{"model": "anthropic/claude-sonnet-4-5", "autoupdate": false,
-            "provider": {"anthropic": {"options": {"baseURL": "{URL}/v1", "apiKey": "x"}}}}"#,
-    ),
-    env: &[("OPENCODE_DISABLE_MODELS_FETCH", "1")],
-    headless: &["run"],
-    interactive: &[],
-    ready: "Build · Claude Sonnet 4.5",
-};
+/// The tools of an agent's model, each with its input as JSON.
+#[derive(Clone, Copy)]
+pub(crate) struct Tools {
+    /// The tool that runs a command.
+    pub(crate) shell: &'static str,
+    /// The tool that asks the person which database, with the options `postgres` and `sqlite`.
+    pub(crate) asks: (&'static str, &'static str),
+    /// The tool that writes the file `FILE`.
+    pub(crate) writes: (&'static str, &'static str),
+    /// The tool that gives a subagent the prompt `Go and look`.
+    pub(crate) delegates: (&'static str, &'static str),
+    /// The text that the model reads when the person denied a command: `not so, says the hub` if the agent passes it on.
+    pub(crate) denied: &'static str,
+}
 
-pub(crate) const OPENCODE_2: Vendor = Vendor {
-    package: "node_modules/@opencode/cli-PLATFORM-baseline",
-    settings: (
-        ".config/opencode/opencode.json",
-        r#"{"model": "anthropic/claude-sonnet-4-5",
-            "providers": {"anthropic": {"settings": {"baseURL": "{URL}/v1", "apiKey": "x"}}}}"#,
-    ),
-    headless: &["run", "--standalone"],
-    // Without a background service, which would outlive the test.
-    interactive: &["--standalone"],
-    ..OPENCODE_1
-};
-
-/// `OpenCode` 1, which asks for a permission before it runs a command.
-pub(crate) const OPENCODE_1_ASKING: Vendor = Vendor {
-    settings: (
-        OPENCODE_1.settings.0,
-        r#"{"model": "anthropic/claude-sonnet-4-5", "permission": {"bash": "ask"},
-            "provider": {"anthropic": {"options": {"baseURL": "{URL}/v1", "apiKey": "x"}}}}"#,
-    ),
-    ..OPENCODE_1
-};
-
-/// `OpenCode` 2, which asks for a permission before it runs a command.
-pub(crate) const OPENCODE_2_ASKING: Vendor = Vendor {
-    settings: (
-        OPENCODE_2.settings.0,
-        r#"{"model": "anthropic/claude-sonnet-4-5",
-            "permissions": [{"action": "shell", "resource": "*", "effect": "ask"}],
-            "providers": {"anthropic": {"settings": {"baseURL": "{URL}/v1", "apiKey": "x"}}}}"#,
-    ),
-    ..OPENCODE_2
-};
-
-pub(crate) const PI: Vendor = Vendor {
-    agent: Agent::Pi,
-    package: "pi/package",
-    program: "dist/bundle/cli.js",
-    settings: (
-        ".pi/agent/models.json",
-        r#"{"providers": {"anthropic": {"baseUrl": "{URL}", "apiKey": "x"}}}"#,
-    ),
-    env: &[("PI_OFFLINE", "1")],
-    headless: &["--model", "anthropic/claude-sonnet-4-5", "-p"],
-    interactive: &["--model", "anthropic/claude-sonnet-4-5"],
-    ready: "claude-sonnet-4-5",
-};
-
-pub(crate) const QWEN: Vendor = Vendor {
-    agent: Agent::Qwen,
-    package: "node_modules/@qwen-code/qwen-code",
-    program: "cli-entry.js",
-    settings: (
-        ".qwen/settings.json",
-        r#"{"security": {"auth": {"selectedType": "anthropic"}, "folderTrust": {"enabled": false}},
-            "general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false},
-            "ui": {"enableFollowupSuggestions": false}}"#,
-    ),
-    env: &[
-        ("ANTHROPIC_BASE_URL", "{URL}"),
-        ("ANTHROPIC_MODEL", "claude-sonnet-4-5"),
-    ],
-    headless: &["--approval-mode=default", "-p"],
-    interactive: &[],
-    ready: "Type your message",
-};
-
-pub(crate) const COPILOT: Vendor = Vendor {
-    agent: Agent::Copilot,
-    package: "node_modules/@github/copilot-PLATFORM",
-    program: "copilot",
-    settings: (".copilot/unused.json", "{}"),
-    env: &[
-        ("COPILOT_OFFLINE", "true"),
-        ("COPILOT_AUTO_UPDATE", "false"),
-        ("COPILOT_PROVIDER_BASE_URL", "{URL}"),
-        ("COPILOT_PROVIDER_TYPE", "anthropic"),
-        ("COPILOT_PROVIDER_API_KEY", "x"),
-        ("COPILOT_MODEL", "claude-sonnet-4-5"),
-    ],
-    headless: &["-p"],
-    interactive: &[],
-    ready: "❯",
-};
-
-/// Copilot CLI, which writes files without asking.
-pub(crate) const COPILOT_WRITING: Vendor = Vendor {
-    headless: &["--allow-all-tools", "-p"],
-    ..COPILOT
-};
-
-pub(crate) const KIMI: Vendor = Vendor {
-    agent: Agent::Kimi,
-    package: "node_modules/@moonshot-ai/kimi-code",
-    program: "dist/main.mjs",
-    settings: (
-        ".kimi-code/config.toml",
-        "default_model = \"scripted\"\ntelemetry = false\n[providers.scripted]\ntype = \"anthropic\"\n\
-         base_url = \"{URL}\"\napi_key = \"x\"\n[models.scripted]\nprovider = \"scripted\"\n\
-         model = \"claude-sonnet-4-5\"\nmax_context_size = 200000\n",
-    ),
-    env: &[("KIMI_CODE_NO_AUTO_UPDATE", "1")],
-    headless: &["-p"],
-    interactive: &[],
-    ready: "context",
-};
+impl Tools {
+    /// No tools.
+    pub(crate) const NONE: Self = Self {
+        shell: "",
+        asks: ("", ""),
+        writes: ("", ""),
+        delegates: ("", ""),
+        denied: "not so, says the hub",
+    };
+}
 
 /// The dialogs in which Kimi Code and Copilot CLI ask whether to trust the directory; Enter trusts it.
 const TRUST: [&str; 2] = ["Trust this folder?", "Confirm folder trust"];
@@ -163,6 +73,20 @@ pub(crate) struct Terminal {
 }
 
 impl Vendor {
+    /// The agent with the settings in which it asks for permissions.
+    pub(crate) fn asking(&self) -> Self {
+        let (path, text) = self.settings;
+        let asking = if self.asking.is_empty() {
+            text
+        } else {
+            self.asking
+        };
+        Self {
+            settings: (path, asking),
+            ..*self
+        }
+    }
+
     /// The directory of the agent's package.
     pub(crate) fn package(&self) -> PathBuf {
         let architecture = match std::env::consts::ARCH {
@@ -188,7 +112,7 @@ impl Vendor {
         let status = hub.hubctl(&["hooks", "status", agent]);
         let verified = format!(
             "verified with {}",
-            self.agent.verified().expect("a version")
+            self.agent.facts().verified().expect("a version")
         );
         let is_installed = |line: &str| {
             line.contains(" user ") && line.contains(" installed ") && line.contains(&verified)

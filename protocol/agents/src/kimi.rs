@@ -1,16 +1,79 @@
-//! Kimi Code: hooks with Claude Code's event names, and answers of its own.
+//! Kimi Code: tables in its `config.toml`.
 
-use hub_core::command::AgentEvent;
+use hub_protocol::Way;
 use serde_json::{Map, Value, json};
 
-use super::{
-    HookReply, InvalidSessionId, ParsedHook, answered_by_refusal, claude, refusal_with, text,
+use crate::claude;
+use crate::event::AgentEvent;
+use crate::facts::{Docs, Facts};
+use crate::form::{
+    Form, HookReply, InvalidSessionId, ParsedHook, answered_by_refusal, refusal_with, text,
 };
+use crate::settings::{Content, Event, Files, Settings};
+
+pub(crate) static FACTS: Facts = Facts {
+    name: "kimi",
+    product: "Kimi Code",
+    verified: &["@moonshot-ai/kimi-code@2.1.0"],
+    docs: Docs {
+        hooks: "`config.toml` of the user",
+        limits: "a stop carries no text; no hooks for one project; a turn with a wake at its end goes on once",
+    },
+    ways: &[Way::Pane],
+    held: &["PermissionRequest"],
+    held_tool: Some(("PreToolUse", "AskUserQuestion")),
+    stops: claude::STOPS,
+    heartbeats: claude::HEARTBEATS,
+    ..Facts::NONE
+};
+
+pub(crate) static SETTINGS: Settings = Settings {
+    files: Files {
+        moved: &[("KIMI_CODE_HOME", "")],
+        home: ".kimi-code",
+        user: "config.toml",
+        project: None,
+        local: None,
+        beside: None,
+    },
+    content: Content::Tables(table, &EVENTS),
+    left_to_do: &["restart the running sessions"],
+    switches: &[],
+    managed: None,
+};
+
+const EVENTS: [Event; 12] = [
+    Event::within(30, "SessionStart"),
+    Event::within(30, "SessionEnd"),
+    Event::within(30, "UserPromptSubmit"),
+    // Each tool waits for its hook, so it runs only for questions, which the hub holds for an answer.
+    Event::within(90, "PreToolUse").of("^AskUserQuestion$"),
+    Event::within(30, "PostToolUse"),
+    Event::within(30, "PostToolUseFailure"),
+    Event::within(30, "PermissionRequest"),
+    Event::within(30, "PermissionResult"),
+    Event::within(30, "Stop"),
+    Event::within(30, "StopFailure"),
+    Event::within(30, "SubagentStop"),
+    Event::within(30, "Interrupt"),
+];
+
+fn table(event: &Event, command: &str) -> Value {
+    let (name, timeout) = (event.name, event.timeout);
+    match event.matcher {
+        Some(matcher) => {
+            json!({"event": name, "matcher": matcher, "command": command, "timeout": timeout})
+        }
+        None => json!({"event": name, "command": command, "timeout": timeout}),
+    }
+}
+
+pub(crate) static FORM: Form = Form { parse, render };
 
 /// The agent of the session itself, as permissions name it. Any other is a subagent.
 const MAIN: &str = "main";
 
-pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
+pub(crate) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     let payload = &in_claudes_terms(payload);
     let name = text(payload, "hook_event_name");
     // Kimi Code waits for the answers to these two, and to a tool call that begins. It reads no decision on a permission.
@@ -66,7 +129,7 @@ fn prompt(payload: &Map<String, Value>) -> String {
 }
 
 /// The reason of a denial at the end of a turn becomes the next prompt. Kimi Code allows that once a turn.
-pub(super) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
+pub(crate) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
     if let Some(answer) = &reply.answer() {
         return Some(refusal_with(hook, answer));
     }

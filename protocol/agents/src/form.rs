@@ -1,34 +1,20 @@
-//! The coding agents: how the hub reads each one's hook payloads and writes its hook answers.
+//! How the hub reads an agent's hook payloads and writes its hook answers.
 //!
-//! One file an agent, or a form that several agents share: `parse` reads the payload into a [`ParsedHook`], `happened` maps the agent's event names, and
-//! `render` writes a [`HookReply`] in the agent's format. The fold decides what follows from an event, the same for all
-//! agents. To add a hook event: map its name in `happened`, and let `hubctl hooks install` register it
-//! (`client/src/commands/hooks/`). This layer may use only `core`.
+//! `parse` reads the payload into a [`ParsedHook`], `happened` in an agent's file maps its event names, and `render` writes a
+//! [`HookReply`] in the agent's format. The fold decides what follows from an event, the same for all agents.
 
 use std::path::PathBuf;
 
-use hub_core::answer::AnswerKind;
-use hub_core::command::AgentEvent;
-use hub_core::record::TurnCause;
 use hub_protocol::{
-    Agent, InboxName, OwnWords, Verdict, WAKE_MARK, answer_in_refusal, denial, first_chars, visible,
+    InboxName, OwnWords, Verdict, WAKE_MARK, answer_in_refusal, denial, first_chars, visible,
 };
 use serde_json::{Map, Value, json};
 
-mod claude;
-mod codex;
-mod copilot;
-mod cursor;
-mod dialog_news;
-mod extension;
-mod gemini;
-pub mod instructions;
-mod kimi;
-mod qwen;
-mod reset_time;
-
-pub use dialog_news::DialogNews;
-pub use reset_time::reset_time;
+use crate::Agent;
+use crate::answer::AnswerKind;
+use crate::dialog_news::DialogNews;
+use crate::event::AgentEvent;
+use crate::turn_cause::TurnCause;
 
 /// A hook event in the form that is common to all agents.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,7 +80,7 @@ pub struct HookReply {
 
 impl HookReply {
     /// The person's answers as one text, those to several questions numbered; `None` if there is none.
-    fn answer(&self) -> Option<String> {
+    pub(crate) fn answer(&self) -> Option<String> {
         match &self.answers[..] {
             [] => None,
             [only] => Some(only.clone()),
@@ -124,18 +110,18 @@ impl HookReply {
 #[error("'{0}' must be a session's id")]
 pub struct InvalidSessionId(&'static str);
 
+/// How an agent's hooks are read and answered.
+#[derive(Debug)]
+pub(crate) struct Form {
+    /// Parses a payload.
+    pub(crate) parse: fn(&Map<String, Value>) -> Result<ParsedHook, InvalidSessionId>,
+    /// Renders an answer; `None` if the agent takes none.
+    pub(crate) render: fn(&ParsedHook, HookReply) -> Option<Value>,
+}
+
 /// Parses a hook payload. An unknown event becomes [`AgentEvent::Seen`]: it proves only that the session lives.
 pub fn parse(agent: Agent, payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
-    match agent {
-        Agent::Claude => claude::parse(payload),
-        Agent::Codex => codex::parse(payload),
-        Agent::Gemini => gemini::parse(payload),
-        Agent::OpenCode | Agent::Pi => extension::parse(payload),
-        Agent::Qwen => qwen::parse(payload),
-        Agent::Copilot => copilot::parse(payload),
-        Agent::Kimi => kimi::parse(payload),
-        Agent::Cursor => cursor::parse(payload),
-    }
+    (agent.form().parse)(payload)
 }
 
 /// Renders the answer in the agent's format; `None` if there is nothing to answer.
@@ -143,28 +129,18 @@ pub fn render(agent: Agent, hook: &ParsedHook, reply: HookReply) -> Option<Value
     if reply == HookReply::default() {
         return None;
     }
-    let reply = reply.sanitized();
-    match agent {
-        Agent::Claude => claude::render(hook, reply),
-        Agent::Codex => codex::render(hook, reply),
-        Agent::Gemini => gemini::render(hook, reply),
-        Agent::OpenCode | Agent::Pi => extension::render(hook, reply),
-        Agent::Qwen => qwen::render(hook, reply),
-        Agent::Copilot => copilot::render(hook, reply),
-        Agent::Kimi => kimi::render(hook, reply),
-        Agent::Cursor => cursor::render(hook, reply),
-    }
+    (agent.form().render)(hook, reply.sanitized())
 }
 
 /// A text field, empty if it is missing.
-fn text<'a>(payload: &'a Map<String, Value>, field: &str) -> &'a str {
+pub(crate) fn text<'a>(payload: &'a Map<String, Value>, field: &str) -> &'a str {
     payload
         .get(field)
         .and_then(Value::as_str)
         .unwrap_or_default()
 }
 
-fn flag(payload: &Map<String, Value>, field: &str) -> bool {
+pub(crate) fn flag(payload: &Map<String, Value>, field: &str) -> bool {
     payload
         .get(field)
         .and_then(Value::as_bool)
@@ -172,7 +148,7 @@ fn flag(payload: &Map<String, Value>, field: &str) -> bool {
 }
 
 /// Parses the session's id in `field`.
-fn session(
+pub(crate) fn session(
     payload: &Map<String, Value>,
     field: &'static str,
 ) -> Result<InboxName, InvalidSessionId> {
@@ -181,7 +157,7 @@ fn session(
 }
 
 /// An event with the session, the name and the directory; the agent's parser fills in the rest.
-fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
+pub(crate) fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
     let cwd = text(payload, "cwd");
     let subagent = text(payload, "agent_id");
     ParsedHook {
@@ -203,7 +179,7 @@ fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
 }
 
 /// A prompt of the person, of the program that runs the agent, or of the hub, which pasted it into the agent's pane.
-fn prompted(text: &str) -> AgentEvent {
+pub(crate) fn prompted(text: &str) -> AgentEvent {
     let is_own = text.trim_start().starts_with(WAKE_MARK);
     AgentEvent::Prompt {
         by: if is_own {
@@ -216,7 +192,7 @@ fn prompted(text: &str) -> AgentEvent {
 }
 
 /// The end of a turn with this last message, without background work.
-fn stopped(text: &str) -> AgentEvent {
+pub(crate) fn stopped(text: &str) -> AgentEvent {
     AgentEvent::Stopped {
         text: text.to_owned(),
         tasks: Vec::new(),
@@ -226,7 +202,7 @@ fn stopped(text: &str) -> AgentEvent {
 
 /// Makes an event that asks the person in a tool call one that the hub may hold: the agent takes the answer as the reason
 /// for which the tool is refused, and shows its dialog only without one.
-fn answered_by_refusal(hook: ParsedHook) -> ParsedHook {
+pub(crate) fn answered_by_refusal(hook: ParsedHook) -> ParsedHook {
     let AgentEvent::Asks { data, .. } = &hook.happened else {
         return hook;
     };
@@ -238,7 +214,7 @@ fn answered_by_refusal(hook: ParsedHook) -> ParsedHook {
 }
 
 /// The answers that a dialog with these questions takes.
-fn answer_kind(questions: &Value) -> AnswerKind {
+pub(crate) fn answer_kind(questions: &Value) -> AnswerKind {
     match questions.as_array() {
         Some(several) if several.len() > 1 => AnswerKind::Texts,
         _ => AnswerKind::Text,
@@ -246,7 +222,7 @@ fn answer_kind(questions: &Value) -> AnswerKind {
 }
 
 /// The refusal of a tool that carries the person's answers, as `PreToolUse` returns it in Claude Code's format.
-fn refusal_with(hook: &ParsedHook, answer: &str) -> Value {
+pub(crate) fn refusal_with(hook: &ParsedHook, answer: &str) -> Value {
     json!({
         "hookSpecificOutput": {
             "hookEventName": hook.name,
@@ -257,7 +233,7 @@ fn refusal_with(hook: &ParsedHook, answer: &str) -> Value {
 }
 
 /// A permission request as text for a person: the tool's name and its most informative argument.
-fn permission_text(payload: &Map<String, Value>) -> String {
+pub(crate) fn permission_text(payload: &Map<String, Value>) -> String {
     let tool = text(payload, "tool_name");
     match argument(payload) {
         Some(argument) => format!("{tool}: {argument}"),
@@ -266,7 +242,7 @@ fn permission_text(payload: &Map<String, Value>) -> String {
 }
 
 /// The most informative argument of a tool call.
-fn argument(payload: &Map<String, Value>) -> Option<&str> {
+pub(crate) fn argument(payload: &Map<String, Value>) -> Option<&str> {
     const INFORMATIVE: [&str; 7] = [
         "command",
         "file_path",
@@ -312,7 +288,7 @@ const EDITORS: [(&str, &str); 18] = [
 const PATCH: &str = "patchText";
 
 /// The files that a successful tool call has edited; empty if the tool edits none.
-fn edited(payload: &Map<String, Value>) -> Vec<String> {
+pub(crate) fn edited(payload: &Map<String, Value>) -> Vec<String> {
     let input = payload.get("tool_input");
     input.map_or_else(Vec::new, |input| {
         edited_by(text(payload, "tool_name"), input)
@@ -320,7 +296,7 @@ fn edited(payload: &Map<String, Value>) -> Vec<String> {
 }
 
 /// The files that a successful call of this tool with this input has edited.
-fn edited_by(tool: &str, input: &Value) -> Vec<String> {
+pub(crate) fn edited_by(tool: &str, input: &Value) -> Vec<String> {
     let own = EDITORS.iter().filter(|(name, _)| *name == tool);
     let mut given = own.filter_map(|(_, field)| Some((*field, input.get(field)?.as_str()?)));
     let Some((field, input)) = given.next() else {

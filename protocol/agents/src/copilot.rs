@@ -1,19 +1,84 @@
-//! Copilot CLI.
+//! Copilot CLI: a file of our own in its hooks directory. Its JSON does not name the event, so the command line does.
 
-use hub_core::answer::AnswerKind;
-use hub_core::command::AgentEvent;
-use hub_protocol::{Verdict, answer_in_refusal};
+use hub_protocol::{Verdict, Way, answer_in_refusal};
 use serde_json::{Map, Value, json};
 
-use super::{
-    HookReply, InvalidSessionId, ParsedHook, answered_by_refusal, claude, edited_by, flag, hook,
+use crate::answer::AnswerKind;
+use crate::claude;
+use crate::event::AgentEvent;
+use crate::facts::{Docs, Facts};
+use crate::form::{
+    Form, HookReply, InvalidSessionId, ParsedHook, answered_by_refusal, edited_by, flag, hook,
     permission_text, prompted, session, stopped, text,
+};
+use crate::settings::{Content, Event, Files, Json, Settings, Shape};
+
+pub(crate) static FACTS: Facts = Facts {
+    name: "copilot",
+    product: "Copilot CLI",
+    verified: &["@github/copilot-PLATFORM@1.0.102"],
+    docs: Docs {
+        hooks: "`hooks/hub.json`",
+        limits: "a stop carries no text; a permission given in the terminal stays open here until its command ends; \
+                 without `pane`, only the person's next prompt delivers between turns",
+    },
+    ways: &[Way::Pane],
+    marks: &["COPILOT_CLI"],
+    session_variable: Some("COPILOT_AGENT_SESSION_ID"),
+    held: &["permissionRequest"],
+    held_tool: Some(("preToolUse", QUESTIONS)),
+    stops: &["agentStop"],
+    heartbeats: &["preToolUse", "postToolUse", "postToolUseFailure"],
+    ..Facts::NONE
 };
 
 /// The tool that asks the person. Its dialog is shown after `preToolUse`.
 const QUESTIONS: &str = "ask_user";
 
-pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
+pub(crate) static SETTINGS: Settings = Settings {
+    files: Files {
+        moved: &[("COPILOT_HOME", "")],
+        home: ".copilot",
+        user: "hooks/hub.json",
+        project: Some(".github/hooks/hub.json"),
+        local: None,
+        beside: None,
+    },
+    content: Content::Json(Json {
+        version: Some(1),
+        ..Json::of(Shape::Flat("bash"), element, &EVENTS)
+    }),
+    left_to_do: &["restart the running sessions"],
+    switches: &[],
+    managed: None,
+};
+
+const EVENTS: [Event; 10] = [
+    Event::within(30, "sessionStart"),
+    Event::within(30, "sessionEnd"),
+    Event::within(30, "userPromptSubmitted"),
+    // Each tool waits for its hook, so it runs only for questions, which the hub holds for an answer.
+    Event::within(90, "preToolUse").of("^ask_user$"),
+    Event::within(90, "permissionRequest"),
+    Event::within(30, "postToolUse"),
+    Event::within(30, "postToolUseFailure"),
+    Event::within(30, "agentStop"),
+    Event::within(30, "errorOccurred"),
+    Event::within(30, "notification"),
+];
+
+fn element(event: &Event, command: &str) -> Value {
+    let command = format!("{command} --event {}", event.name);
+    let mut element = json!({"type": "command", "bash": command, "timeoutSec": event.timeout});
+    if let Some(matcher) = event.matcher {
+        element["matcher"] = matcher.into();
+    }
+    element
+}
+
+pub(crate) static FORM: Form = Form { parse, render };
+
+pub(crate) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     let name = match text(payload, "hookEventName") {
         "" => text(payload, "hook_event_name"),
         name => name,
@@ -132,7 +197,7 @@ fn edited(payload: &Map<String, Value>) -> Vec<String> {
     }
 }
 
-pub(super) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
+pub(crate) fn render(hook: &ParsedHook, reply: HookReply) -> Option<Value> {
     if let Some(answer) = &reply.answer() {
         let reason = answer_in_refusal(answer);
         return Some(json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }));

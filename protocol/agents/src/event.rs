@@ -1,0 +1,81 @@
+//! The events of all agents, in one form.
+
+use hub_protocol::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::turn_cause::TurnCause;
+
+/// An event in a session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum AgentEvent {
+    /// The session began, or its process continues it under another id.
+    Started,
+    /// An earlier session goes on in this process, or a copy of one.
+    Resumed,
+    /// A turn began.
+    Prompt {
+        /// The cause of the turn.
+        by: TurnCause,
+        /// The prompt.
+        text: String,
+    },
+    /// The agent did something, so it works.
+    Worked,
+    /// A turn ended.
+    Stopped {
+        /// The agent's last message.
+        text: String,
+        /// Descriptions of background work that still runs.
+        tasks: Vec<String>,
+        /// Whether the agent continues, because the hook's answer delivered something to it.
+        continues: bool,
+    },
+    /// The person interrupted the turn or dismissed the dialog.
+    Interrupted,
+    /// The agent's model failed.
+    Failed {
+        /// The agent's error message.
+        reason: String,
+        /// Whether the failure is permanent.
+        permanent: bool,
+        /// When the agent may go on, if it reported that.
+        until: Option<Timestamp>,
+    },
+    /// The agent waits for a prompt.
+    Idle {
+        /// The agent's message.
+        text: String,
+    },
+    /// The agent shows a dialog with a question.
+    Asks {
+        /// The text of the question.
+        text: String,
+        /// The answers it offers.
+        options: Vec<String>,
+        /// The dialog as the agent described it.
+        data: Value,
+    },
+    /// The agent needs a permission.
+    Permission {
+        /// A description of the requested action.
+        text: String,
+        /// The request as the agent described it; `None` if the agent reported only that it shows a dialog.
+        data: Option<Value>,
+    },
+    /// The session ended.
+    Ended,
+    /// The session's process goes on with another session.
+    Left,
+    /// The session goes on under another id, which its process reports next.
+    Cleared,
+    /// An event that only proves that the session is alive.
+    Seen,
+}
+
+impl AgentEvent {
+    /// Whether a session begins or goes on with this event.
+    pub fn starts(&self) -> bool {
+        matches!(self, Self::Started | Self::Resumed)
+    }
+}

@@ -1,0 +1,53 @@
+//! `OpenCode`: a plugin, in a file of our own. Versions 1 and 2 read the same directories.
+
+use hub_protocol::Way;
+
+use crate::extension;
+use crate::facts::{Docs, Facts, OneAnswer};
+use crate::settings::{Content, Files, Settings};
+
+pub(crate) static FACTS: Facts = Facts {
+    name: "opencode",
+    product: "OpenCode",
+    verified: &[
+        "opencode-PLATFORM@1.18.33",
+        "@opencode/cli-PLATFORM-baseline@2.0.15",
+    ],
+    docs: Docs {
+        hooks: "plugin for OpenCode 1 and 2",
+        limits: "a session is known from its first prompt on; version 1 must be at least 1.18.29; `opencode run` of \
+                 version 2 may end before it has reported its stop, and then the hub reports the end of the process; the \
+                 background service of version 2 takes `HUB_SESSION` from the terminal that started it",
+    },
+    ways: &[Way::Module, Way::Pane],
+    has_extension: true,
+    marks: &["OPENCODE"],
+    one_answer: OneAnswer {
+        arguments: &["run"],
+        // `opencode run --standalone` starts a server, which runs the hooks.
+        server: Some("--stdio"),
+        ..OneAnswer::NEVER
+    },
+    stops: extension::STOPS,
+    heartbeats: extension::HEARTBEATS,
+    ..Facts::NONE
+};
+
+pub(crate) use crate::extension::FORM;
+
+pub(crate) static SETTINGS: Settings = Settings {
+    files: Files {
+        moved: &[("OPENCODE_CONFIG_DIR", ""), ("XDG_CONFIG_HOME", "opencode")],
+        home: ".config/opencode",
+        user: "plugin/hub.js",
+        project: Some(".opencode/plugin/hub.js"),
+        local: None,
+        beside: None,
+    },
+    content: Content::Extension(include_str!("extension/opencode.js")),
+    left_to_do: &[
+        "restart the running sessions, and the background service of OpenCode 2 (`opencode service restart`)",
+    ],
+    switches: &[],
+    managed: None,
+};
