@@ -62,7 +62,7 @@ impl Idle {
         let wait = format!("until [ -e {} ]; do sleep 0.05; done", go_on.display());
         let script = [
             ("Say it", run("hubctl notify \"said in $HUB_SESSION\"")),
-            ("Work", run(&wait)),
+            ("Wait until told", run(&wait)),
         ];
         let model = vendor.install(&hub, rules(script));
         let terminal = vendor.open(&hub, model);
@@ -116,7 +116,7 @@ impl Idle {
     /// Sends notifications during a turn. The model gets each once, and only then they are acknowledged.
     fn receives_in_a_turn(&self) {
         let (hub, model) = (&self.hub, &self.terminal.model);
-        self.terminal.submit("Work");
+        self.terminal.submit("Wait until told");
         let texts = ["first news.", "more news.", "last news."];
         let ids = texts.map(|text| hub.send("primary", "tester", text));
         assert!(ids.iter().all(|id| hub.trace(*id)[0]["state"] == "stored"));

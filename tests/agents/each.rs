@@ -51,6 +51,10 @@ each! {
     kimi = KIMI:
         reports_a_turn_and_receives_what_is_pending, is_answered_from_the_hub,
         closes_a_permission_before_the_command_ends, is_woken_by_its_pane;
+    kilo = KILO:
+        reports_a_turn_and_receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
+        closes_a_permission_given_in_the_terminal, is_allowed_from_the_hub, is_answered_from_the_hub,
+        denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file;
 }
 
 /// The input of the tool with which most agents ask.
@@ -108,6 +112,19 @@ const OPENCODE_2: Vendor = Vendor {
         denied: "Unable to execute command",
         ..Tools::NONE
     },
+    ..OPENCODE_1
+};
+
+const KILO: Vendor = Vendor {
+    agent: Agent::Kilo,
+    package: "node_modules/@kilocode/cli-PLATFORM-baseline",
+    program: "bin/kilo",
+    settings: (".config/kilo/kilo.json", OPENCODE_1.settings.1),
+    env: &[
+        ("KILO_DISABLE_MODELS_FETCH", "1"),
+        ("KILO_TELEMETRY_LEVEL", "off"),
+    ],
+    ready: "· Claude Sonnet 4.5",
     ..OPENCODE_1
 };
 

@@ -14,6 +14,7 @@ pub mod extension;
 mod facts;
 mod form;
 mod gemini;
+mod kilo;
 mod kimi;
 mod opencode;
 mod pi;
@@ -88,6 +89,8 @@ agents! {
     Copilot = copilot,
     /// Kimi Code.
     Kimi = kimi,
+    /// Kilo Code.
+    Kilo = kilo,
     /// Cursor.
     Cursor = cursor,
 }

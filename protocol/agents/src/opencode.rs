@@ -35,6 +35,9 @@ pub(crate) static FACTS: Facts = Facts {
 
 pub(crate) use crate::extension::FORM;
 
+/// The plugin.
+pub(crate) const PLUGIN: &str = include_str!("extension/opencode.js");
+
 pub(crate) static SETTINGS: Settings = Settings {
     files: Files {
         moved: &[("OPENCODE_CONFIG_DIR", ""), ("XDG_CONFIG_HOME", "opencode")],
@@ -44,7 +47,7 @@ pub(crate) static SETTINGS: Settings = Settings {
         local: None,
         beside: None,
     },
-    content: Content::Extension(include_str!("extension/opencode.js")),
+    content: Content::Extension(PLUGIN),
     left_to_do: &[
         "restart the running sessions, and the background service of OpenCode 2 (`opencode service restart`)",
     ],
