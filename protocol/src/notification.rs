@@ -73,6 +73,9 @@ pub struct Notification {
     /// The name of the rule that muted it: it wakes and alerts nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub muted_by: Option<String>,
+    /// Why the hub's own notification wakes nobody, if its type and priority do not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rides_along: Option<String>,
     /// The evidence of who gave an answer, as the hub observed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,

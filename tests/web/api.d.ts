@@ -42,6 +42,7 @@ export interface Schemas {
         hops?: number;
         received?: Schemas["Timestamp"];
         muted_by?: string;
+        rides_along?: string;
         evidence?: Schemas["Evidence"];
         turn?: Schemas["Seq"];
         repeats?: Schemas["Seq"];

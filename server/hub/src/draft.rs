@@ -156,6 +156,7 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
         hops: replied.hops,
         received: (late.abs() > SAME_TIME_MS).then_some(context.now),
         muted_by: None,
+        rides_along: None,
         evidence: context.evidence.clone().filter(|_| kind == Kind::Answer),
         turn: None,
         repeats: None,
