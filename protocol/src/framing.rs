@@ -254,7 +254,14 @@ mod tests {
         let line = text.lines().nth(1).unwrap();
         assert!(line.len() - "done".len() <= 240, "{line}");
         let kept = said.as_object().unwrap().iter().filter(|(name, _)| {
-            let silent = ["project", "priority", "data", "session", "rides_along", "expires_at"];
+            let silent = [
+                "project",
+                "priority",
+                "data",
+                "session",
+                "rides_along",
+                "expires_at",
+            ];
             !silent.contains(&name.as_str())
         });
         let shown: Value = serde_json::from_str(line).unwrap();

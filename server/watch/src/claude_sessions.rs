@@ -69,7 +69,7 @@ struct SessionFiles {
 }
 
 /// Submits an event for each change that no hook reports, until `shutdown`.
-pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &CancellationToken) {
+pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationToken) {
     let Some(boot_id) = boot_id() else { return };
     let mut log = hub.log().subscribe();
     let changed = Arc::new(Notify::new());
@@ -81,7 +81,7 @@ pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &Cancellatio
         watched: HashSet::new(),
     };
     loop {
-        let sessions = known_sessions(hub, &boot_id);
+        let sessions = known_sessions(&hub, &boot_id);
         files.track(&sessions).await;
         for session in &sessions {
             files.poll(session).await;
