@@ -100,6 +100,10 @@ impl<'a> Context<'a> {
 }
 
 /// Turns each reply to an open question into its answer, in the question's project.
+///
+/// This comes before the writer's turn, because an answer needs what only a request's own task may wait for: which process
+/// sends it, what the hub sees of that process, and the question's text as title, all in its serialised JSON. The writer
+/// decides something else: whether the question takes this answer. It refuses one that came second.
 pub fn place_answers(hub: &Hub, mut posts: Vec<Post>) -> Result<Vec<Post>, Rejected> {
     if posts.iter().all(|post| post.reply_to.is_none()) {
         return Ok(posts);
