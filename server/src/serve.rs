@@ -146,7 +146,7 @@ async fn run(
             Box::pin(cluster.run(routes, &shutdown)).await;
         }
     };
-    let (served, (), (), (), (), (), (), (), (), (), ()) = tokio::join!(
+    let (served, (), (), (), (), (), (), (), (), (), (), ()) = tokio::join!(
         served,
         supervisor::watchdog(&hub, &shutdown),
         clustered,
@@ -154,6 +154,7 @@ async fn run(
         status_bridge.run(),
         hub_watch::local_sessions::watch(&hub, &status_files, &shutdown),
         hub_watch::claude_sessions::watch(&hub, &status_files, &shutdown),
+        hub_watch::codex_rollouts::watch(&hub, &shutdown),
         hub_watch::lost_answers::watch(&hub, &shutdown),
         hub_push::run(&hub, dir.path(), &shutdown),
         hub_rules::rules::run(&hub, &shutdown),
