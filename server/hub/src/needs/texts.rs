@@ -86,6 +86,7 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
     if let Some(said) = said {
         need.kind = kind_of(need.kind, asked::dialog_of(said));
         need.priority = said.priority;
+        need.to.clone_from(&said.to);
         let by_rule = said
             .muted_by
             .as_ref()
