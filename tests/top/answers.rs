@@ -138,7 +138,9 @@ fn a_message_reaches_the_session_from_the_person() {
     decide(&pane, "r", "To w1:");
     pane.type_in("now the tests");
     pane.press(&["Enter"]);
-    pane.until("it is sent", |text| text.contains("Sent:"));
+    pane.until("it can be undone", |text| text.contains("u undoes it"));
+    pane.press(&["Enter"]);
+    pane.until("it is sent", |text| text.contains("Sent: w1"));
     let inbox = until("it is stored", || {
         let list = stage.call(stage.client.read("/notifications?inbox=w1"));
         list["notifications"][0].is_object().then_some(list)
