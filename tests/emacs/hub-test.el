@@ -188,6 +188,11 @@ The agent's hook waits for the answer."
           (let-alist (hub--parse (hub--run (list "history" "--limit" "1" "--json"
                                                  "--project" project)))
             (should (equal (list .to .msg) '("stopped-1" "Go on.")))))
+        ;; Nothing wakes this session.
+        (hub-test-until (lambda ()
+                          (equal (alist-get 'title (need "stopped-1"))
+                                 "has not taken your message")))
+        (hub--run (list "done" (alist-get 'id (need "stopped-1"))))
         (hub-test-goto (alist-get 'id (need "stopped-2")))
         (call-interactively #'hub-done)
         (should-not (need "stopped-2"))))))

@@ -131,6 +131,9 @@ async fn close(
 /// A need of a session that takes a message of the person, and who gets it.
 pub(super) async fn takes_reply(hub: &Hub, id: &str) -> Result<(Need, InboxName), ApiError> {
     let FoundNeed { need, .. } = find(hub, id).await?;
+    if !need.is_open() {
+        return Err(unknown(id));
+    }
     match need.session.clone().filter(|_| need.answerable) {
         Some(session) => Ok((need, session)),
         None => Err(ApiError::invalid(
