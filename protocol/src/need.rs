@@ -100,6 +100,9 @@ pub struct Need {
     /// The session's permanent id, if the hub knows the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<InboxName>,
+    /// The inbox that a question or message names: `person` if it is to the person alone; absent if its type decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<InboxName>,
     /// The notification that says more: the question, or the session's last report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notification: Option<Seq>,

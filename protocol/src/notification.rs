@@ -9,6 +9,9 @@ use crate::{Evidence, InboxName, InboxTouched, Kind, Priority, ProjectName, Seq,
 /// in bytes.
 pub const MAX_ITEM_BYTES: usize = 64 * 1024;
 
+/// The member of a hook's JSON by which `hubctl hook` says that it has left out parts of it, with its size.
+pub const CUT_MARK: &str = "hub_cut";
+
 /// A stored notification. Fields keep this order on the wire.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notification {

@@ -25,7 +25,7 @@ use hub_protocol::Seq;
 use hub_rules::forward::Forwards;
 use hub_watch::spool::Spool;
 use hub_watch::status_files::StatusFiles;
-use hub_watch::{claude_sessions, local_sessions, lost_answers};
+use hub_watch::{claude_sessions, codex_rollouts, local_sessions, lost_answers};
 use tokio_util::sync::CancellationToken;
 
 mod log_output;
@@ -161,6 +161,10 @@ async fn run(
     tasks.spawn(
         "session files of Claude Code",
         claude_sessions::watch(own(), status_files, stop()),
+    );
+    tasks.spawn(
+        "rollouts of Codex",
+        codex_rollouts::watch(own(), stop()),
     );
     tasks.spawn("lost answers", lost_answers::watch(own(), stop()));
     tasks.spawn(

@@ -314,6 +314,7 @@ export interface Schemas {
         project: Schemas["Project"];
         name: string;
         session?: Schemas["Name"];
+        to?: Schemas["Name"];
         notification?: Schemas["Seq"];
         priority: Schemas["Priority"];
         alert?: Schemas["Alert"];

@@ -1,12 +1,13 @@
 //! Questions: requests about them, and how they are shown.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use hub_protocol::{Control, Kind, ProjectName, Question, QuestionState, Seq, Timestamp};
 use serde::de::DeserializeOwned;
 
+use super::need::{self, need};
 use crate::error::Error;
-use crate::hub::{Hub, Path, Request, pages, parse};
+use crate::hub::{Hub, Path, Request, pages};
 use crate::output::age::age;
 use crate::output::say;
 use crate::output::text::{line, said};
@@ -26,11 +27,6 @@ pub(crate) fn path(id: Seq) -> Path {
     Path::new("/questions").segment(id)
 }
 
-/// The question `id`.
-pub(crate) async fn question(hub: &Hub, id: Seq) -> Result<Question, Error> {
-    parse(&hub.text(&Request::get(path(id))).await?)
-}
-
 /// Applies `action` to the question `id`, as [`settled`] does.
 pub(crate) async fn act(
     hub: &Hub,
@@ -43,12 +39,16 @@ pub(crate) async fn act(
 
 /// Sends a request about the question `id` and returns the hub's answer. Returns `None`, and reports the outcome, if the
 /// question was already settled.
-pub(crate) async fn settled(hub: &Hub, id: Seq, request: Request) -> Result<Option<String>, Error> {
+pub(crate) async fn settled(
+    hub: &Hub,
+    id: impl Display,
+    request: Request,
+) -> Result<Option<String>, Error> {
     match hub.text(&request).await {
         Ok(answer) => Ok(Some(answer)),
         Err(Error::Refused(problem)) if problem.code == "question_settled" => {
-            let question = question(hub, id).await?;
-            say(format!("too late: {}", outcome(&question)));
+            let need = need(hub, &id.to_string()).await?;
+            say(format!("too late: {}", need::outcome(&need)));
             Ok(None)
         }
         Err(error) => Err(error),
@@ -57,12 +57,25 @@ pub(crate) async fn settled(hub: &Hub, id: Seq, request: Request) -> Result<Opti
 
 /// The state of a question as a sentence.
 pub(crate) fn outcome(question: &Question) -> String {
-    let mut text = format!("question {} is {}", question.id, question.state.as_str());
+    let Question {
+        state, by, answer, ..
+    } = question;
+    outcome_of(question.id, *state, by.as_deref(), answer.as_deref())
+}
+
+/// [`outcome`] of the question `id`, whatever it was read from.
+pub(crate) fn outcome_of(
+    id: impl Display,
+    state: QuestionState,
+    by: Option<&str>,
+    answer: Option<&str>,
+) -> String {
+    let mut text = format!("question {id} is {}", state.as_str());
     // Writing to a String cannot fail.
-    if let Some(by) = &question.by {
+    if let Some(by) = by {
         let _ = write!(text, " by {}", line(by));
     }
-    if let Some(answer) = &question.answer {
+    if let Some(answer) = answer {
         let _ = write!(text, ": {}", said(answer));
     }
     text

@@ -71,7 +71,7 @@ async fn read(context: &Context, path: Path) -> Result<String, Error> {
 }
 
 /// A need with its whole text, its options, and the session's last words before it.
-fn whole(need: &Need, now: Timestamp) -> String {
+pub(super) fn whole(need: &Need, now: Timestamp) -> String {
     let Need {
         id, name, title, ..
     } = need;

@@ -11,7 +11,8 @@ use hub_core::answer::AnswerKind;
 use hub_core::command::AgentEvent;
 use hub_core::record::TurnCause;
 use hub_protocol::{
-    Agent, InboxName, OwnWords, Verdict, WAKE_MARK, answer_in_refusal, denial, first_chars, visible,
+    Agent, CUT_MARK, InboxName, OwnWords, Verdict, WAKE_MARK, answer_in_refusal, denial,
+    first_chars, visible,
 };
 use serde_json::{Map, Value, json};
 
@@ -126,6 +127,29 @@ pub struct InvalidSessionId(&'static str);
 
 /// Parses a hook payload. An unknown event becomes [`AgentEvent::Seen`]: it proves only that the session lives.
 pub fn parse(agent: Agent, payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
+    let hook = parse_as(agent, payload)?;
+    Ok(match payload.get(CUT_MARK) {
+        Some(mark) => cut(hook, mark),
+        None => hook,
+    })
+}
+
+/// Marks that parts of what an event asks are left out. Only a permission can be decided then, because the answer to any other
+/// dialog repeats its input.
+fn cut(mut hook: ParsedHook, mark: &Value) -> ParsedHook {
+    let asked = match &mut hook.happened {
+        AgentEvent::Asks { data, .. } => data.as_object_mut(),
+        AgentEvent::Permission { data, .. } => data.as_mut().and_then(Value::as_object_mut),
+        _ => None,
+    };
+    if let Some(asked) = asked {
+        asked.insert(CUT_MARK.into(), mark.clone());
+    }
+    hook.takes = hook.takes.filter(|it| *it == AnswerKind::Permission);
+    hook
+}
+
+fn parse_as(agent: Agent, payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     match agent {
         Agent::Claude => claude::parse(payload),
         Agent::Codex => codex::parse(payload),

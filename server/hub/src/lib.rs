@@ -52,6 +52,7 @@ pub mod stored;
 pub mod testing;
 pub mod tmux;
 pub mod wake_text;
+pub mod why;
 pub mod writer;
 
 pub use permit::StreamPermit;

@@ -19,13 +19,13 @@ pub(crate) struct Codex {
 }
 
 impl Sandbox {
-    /// Writes Codex's settings: the scripted model, a trusted project, and no dialog about another model. Commands cannot
-    /// write to `/tmp`, because a command that Codex kills leaves a `.git` in each directory that it can write to.
+    /// Writes Codex's settings: the scripted model without retries, a trusted project, and no dialog about another model.
+    /// Commands cannot write to `/tmp`, because a command that Codex kills leaves a `.git` in each directory that it can write to.
     pub(crate) fn codex_settings(&self, model: &Model) {
         let config = format!(
             "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\ncheck_for_update_on_startup = false\n\
              [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\n\
-             env_key = \"SCRIPTED_KEY\"\n[notice.model_migrations]\n\"gpt-5.5\" = \"gpt-6-sol\"\n\
+             env_key = \"SCRIPTED_KEY\"\nrequest_max_retries = 0\nstream_max_retries = 0\n[notice.model_migrations]\n\"gpt-5.5\" = \"gpt-6-sol\"\n\
              [sandbox_workspace_write]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n\
              [projects.\"{}\"]\ntrust_level = \"trusted\"\n",
             model.url(),

@@ -66,6 +66,9 @@ impl Hook {
     /// The event name for changes of Claude Code's session files; these are not hook events.
     pub const SESSION_FILE: &str = "session file";
 
+    /// The event name for what Codex's session files tell; these are not hook events.
+    pub const ROLLOUT: &str = "rollout";
+
     /// The event name for what Codex's app-server tells; this is no hook event.
     pub const APP_SERVER: &str = "app-server";
 
@@ -81,6 +84,7 @@ impl Hook {
         match self.event.as_str() {
             Self::APP_SERVER => "Codex's app-server".into(),
             Self::SESSION_FILE => "Claude Code's session file".into(),
+            Self::ROLLOUT => "Codex's session file".into(),
             event => format!("{event} hook"),
         }
     }

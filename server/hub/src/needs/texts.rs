@@ -24,6 +24,9 @@ const BRIEF_LINES: usize = 4;
 const MAX_OPTIONS: usize = 3;
 const MAX_LABEL: usize = 24;
 
+/// The title of a need of a session that has not taken the person's message.
+const NOT_TAKEN: &str = "has not taken your message";
+
 /// The stored texts of needs, read once.
 #[derive(Debug, Default)]
 pub(super) struct Texts(HashMap<Seq, Arc<Notification>>);
@@ -86,6 +89,7 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
     if let Some(said) = said {
         need.kind = kind_of(need.kind, asked::dialog_of(said));
         need.priority = said.priority;
+        need.to.clone_from(&said.to);
         let by_rule = said
             .muted_by
             .as_ref()
@@ -98,7 +102,14 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
         need.whole.get_or_insert_default().text = text;
     }
     let request = said.and_then(asked::request_of);
-    need.title = title(need.kind, request.unwrap_or(&Value::Null));
+    need.title = match &it.untaken {
+        Some(_) => NOT_TAKEN.into(),
+        None => title(need.kind, request.unwrap_or(&Value::Null)),
+    };
+    if let Some(why) = it.untaken {
+        let whole = need.whole.get_or_insert_default();
+        whole.text.insert_str(0, &why);
+    }
     let text = need.whole.as_ref().map_or("", |it| &it.text);
     need.brief = brief(&reveal(text));
     need.complete = is_whole && need.brief == text;
