@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use hub_core::answer::AnswerKind;
 use hub_core::command::AgentEvent;
+use hub_core::line;
 use hub_core::record::TurnCause;
 use hub_protocol::{
     Agent, InboxName, OwnWords, Verdict, WAKE_MARK, answer_in_refusal, denial, first_chars, visible,
@@ -256,29 +257,12 @@ fn refusal_with(hook: &ParsedHook, answer: &str) -> Value {
     })
 }
 
-/// A permission request as text for a person: the tool's name and its most informative argument.
-fn permission_text(payload: &Map<String, Value>) -> String {
-    let tool = text(payload, "tool_name");
-    match argument(payload) {
-        Some(argument) => format!("{tool}: {argument}"),
-        None => tool.to_owned(),
+/// A permission that the agent asks for.
+fn permission(request: Value) -> AgentEvent {
+    AgentEvent::Permission {
+        text: line::of_request(&request).unwrap_or_default(),
+        data: Some(request),
     }
-}
-
-/// The most informative argument of a tool call.
-fn argument(payload: &Map<String, Value>) -> Option<&str> {
-    const INFORMATIVE: [&str; 7] = [
-        "command",
-        "file_path",
-        "path",
-        "url",
-        "pattern",
-        "description",
-        "prompt",
-    ];
-    let input = payload.get("tool_input")?.as_object()?;
-    let mut fields = INFORMATIVE.into_iter();
-    fields.find_map(|field| input.get(field)?.as_str())
 }
 
 /// The tools that edit a file, by the names that agents give them, and the parameter that names the file.

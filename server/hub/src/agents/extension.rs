@@ -47,10 +47,7 @@ fn happened(
             stopped(text(payload, "last_assistant_message"))
         }
         "question.asked" | "form.created" => asked(properties),
-        "permission.asked" => AgentEvent::Permission {
-            text: permission(properties),
-            data: Some(request(properties)),
-        },
+        "permission.asked" => super::permission(request(properties)),
         "session.error" | "session.execution.failed" => failed(properties),
         "session.execution.interrupted" => AgentEvent::Interrupted,
         "session.deleted" => AgentEvent::Ended,
@@ -123,24 +120,6 @@ fn asked(properties: &Map<String, Value>) -> AgentEvent {
     }
     let dialog = json!({ "tool_name": "question", "tool_input": { "questions": questions } });
     claude::questions(dialog.as_object().unwrap_or(&Map::new()))
-}
-
-/// The permission, and the command or the resources that it is for: `permission`, `metadata.command` and `patterns` in
-/// `OpenCode` 1, `action` and `resources` in `OpenCode` 2.
-fn permission(properties: &Map<String, Value>) -> String {
-    let named = |fields: [&'static str; 2]| fields.into_iter().find_map(|it| properties.get(it));
-    let kind = named(["permission", "action"]).and_then(Value::as_str);
-    let command = properties
-        .get("metadata")
-        .and_then(|it| it["command"].as_str());
-    let listed = || {
-        let all = named(["patterns", "resources"])?.as_array()?;
-        let all: Vec<&str> = all.iter().filter_map(Value::as_str).collect();
-        Some(all.join(", "))
-    };
-    let object = command.map(str::to_owned).or_else(listed);
-    let words = kind.map(str::to_owned).into_iter().chain(object);
-    words.collect::<Vec<_>>().join(": ")
 }
 
 /// The request of a permission, in Claude Code's form. The ids in it say nothing to a person.
