@@ -57,7 +57,3 @@ export function wayOf({ settled }) {
   return settled?.delivery ?? (settled ? "answered" : "not sent yet");
 }
 
-/** The beginning of a need's text, in a line. @param {Need} need */
-export function briefOf({ brief }) {
-  return brief.replace(/\s+/g, " ").trim();
-}

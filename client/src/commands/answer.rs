@@ -1,6 +1,8 @@
 //! `hubctl answer`: answers a question.
 
-use hub_protocol::{Answer, AnswerDelivery, AnswerPost, Chosen, Control, Offer, Question, Seq};
+use hub_protocol::{
+    Answer, AnswerDelivery, AnswerPost, Chosen, Control, Offer, Question, Seq, single_spaced,
+};
 
 use super::notify::text;
 use crate::api::question::{question, settled, whole};
@@ -16,7 +18,7 @@ use crate::output::{println, say};
 #[command(group = clap::ArgGroup::new("what").required(true).args(["answer", "option", "each"]))]
 #[command(after_help = "\
 A dialog with several questions takes an answer for each, in their order: --each or --option as often as it has questions.
-Answer a permission with allow, allow always (in this session), or deny: why; a plan with approve, approve: accept edits,
+Answer a permission with allow, allow always (what `hubctl questions` shows), or deny: why; a plan with approve, approve: accept edits,
 or reject: why; an MCP server's form with accept: {JSON}, decline or cancel. These need a terminal outside any agent. The
 first answer counts; the hub refuses later ones and shows the first. A dialog that the hub does not hold must be answered
 in its own terminal; the hub refuses an answer and shows where that terminal is.
@@ -76,7 +78,7 @@ pub(crate) async fn run(args: &AnswerArgs, context: &Context) -> Result<Exit, Er
         println(format_args!(
             "answered {} ({}): {}",
             args.id,
-            said(whole(&question)),
+            said(&single_spaced(whole(&question))),
             said(&shown)
         ))?;
     }

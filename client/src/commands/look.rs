@@ -74,7 +74,7 @@ pub(crate) async fn run(args: &LookArgs, context: &Context) -> Result<Exit, Erro
     let is_over = session.gone || session.state == Some(SessionState::Ended);
     for question in &questions {
         let question: Question = parse(question.get())?;
-        println(question::describe(&question, now))?;
+        println(question::describe(&question, None, now))?;
         if is_over || question.deliverable {
             let id = question.id;
             println(format_args!("        answer: hubctl answer {id} \"…\""))?;

@@ -349,7 +349,10 @@ mod tests {
                 json!({"via": "hook", "dialog": {"tool_name": "ExitPlanMode", "tool_input": input}}),
             )
         };
-        for input in [json!({"plan": "1. do"}), json!({"plan": "1. do", "planFilePath": "/p.md"})] {
+        for input in [
+            json!({"plan": "1. do"}),
+            json!({"plan": "1. do", "planFilePath": "/p.md"}),
+        ] {
             assert_eq!(plan(input), ("1. do".into(), true));
         }
         let brings = plan(json!({"plan": "1. do", "allowedPrompts": ["x"]})).0;

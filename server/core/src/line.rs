@@ -9,10 +9,13 @@ use super::tool_request::{Split, in_order, is_informative, value_text};
 /// The most characters of a line.
 const WIDTH: usize = 240;
 
-/// The line of the request in an agent's permission; `None` for anything else, whose text says it.
-pub fn of_permission(it: &Notification) -> Option<String> {
-    asked::of_hook(it).filter(|_| it.kind == Kind::Approval)?;
-    of_request(asked::request_of(it)?)
+/// The line of a notification: of an agent's permission its request, else its words.
+pub fn of(it: &Notification) -> String {
+    let is_permission = it.kind == Kind::Approval && asked::of_hook(it).is_some();
+    let request = asked::request_of(it).filter(|_| is_permission);
+    request
+        .and_then(of_request)
+        .unwrap_or_else(|| of_text(&asked::words(it)))
 }
 
 /// The line of an agent's request: its tool, and its most informative field. `None` if it says nothing.
@@ -74,21 +77,44 @@ mod tests {
     #[test]
     fn a_request_is_its_tool_and_its_most_informative_field() {
         for (tool, input, line) in [
-            ("Bash", json!({"description": "Builds", "command": "make\n  all"}), "Bash: make all"),
-            ("Edit", json!({"old_string": "a", "new_string": "b", "file_path": "/a"}), "Edit: /a"),
-            ("edit", json!({"patterns": ["a", "b"], "diff": "+x"}), "edit: a, b"),
-            ("transfer", json!({"to": "x", "amount": 3}), "transfer: to: x, amount: 3"),
+            (
+                "Bash",
+                json!({"description": "Builds", "command": "make\n  all"}),
+                "Bash: make all",
+            ),
+            (
+                "Edit",
+                json!({"old_string": "a", "new_string": "b", "file_path": "/a"}),
+                "Edit: /a",
+            ),
+            (
+                "edit",
+                json!({"patterns": ["a", "b"], "diff": "+x"}),
+                "edit: a, b",
+            ),
+            (
+                "transfer",
+                json!({"to": "x", "amount": 3}),
+                "transfer: to: x, amount: 3",
+            ),
             ("Think", json!({}), "Think"),
             ("Say", json!("a\u{202e}b"), "Say: a[U+202E]b"),
         ] {
             let request = json!({"tool_name": tool, "tool_input": input, "suggestions": [{}]});
             assert_eq!(of_request(&request).as_deref(), Some(line));
         }
-        for empty in [json!(null), json!({}), json!({"tool_name": null, "tool_input": null})] {
+        for empty in [
+            json!(null),
+            json!({}),
+            json!({"tool_name": null, "tool_input": null}),
+        ] {
             assert_eq!(of_request(&empty), None);
         }
         let long = of_request(&json!({"command": "x".repeat(WIDTH + 1)})).unwrap();
-        assert_eq!((long.chars().count(), long.ends_with('…')), (WIDTH + 1, true));
+        assert_eq!(
+            (long.chars().count(), long.ends_with('…')),
+            (WIDTH + 1, true)
+        );
     }
 
     #[test]

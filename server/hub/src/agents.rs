@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use hub_core::answer::AnswerKind;
 use hub_core::command::AgentEvent;
+use hub_core::controls;
 use hub_core::line;
 use hub_core::record::TurnCause;
 use hub_protocol::{
@@ -106,6 +107,20 @@ impl HookReply {
         }
     }
 
+    /// Allows once what the agent did not offer to allow always.
+    fn within_offer(mut self, hook: &ParsedHook) -> Self {
+        let offers = match &hook.happened {
+            AgentEvent::Permission { data, .. } => data
+                .as_ref()
+                .and_then(|it| controls::always(&it["suggestions"])),
+            _ => None,
+        };
+        if self.decision == Some(Verdict::AllowAlways) && offers.is_none() {
+            self.decision = Some(Verdict::Allow);
+        }
+        self
+    }
+
     /// Sanitizes what a person said and the model reads. Every answer passes through here.
     fn sanitized(self) -> Self {
         let sanitize = |verdict| match verdict {
@@ -144,7 +159,7 @@ pub fn render(agent: Agent, hook: &ParsedHook, reply: HookReply) -> Option<Value
     if reply == HookReply::default() {
         return None;
     }
-    let reply = reply.sanitized();
+    let reply = reply.within_offer(hook).sanitized();
     match agent {
         Agent::Claude => claude::render(hook, reply),
         Agent::Codex => codex::render(hook, reply),

@@ -39,7 +39,8 @@ pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
     let mut hook = parse_with(payload, happened)?;
     // Other agents with this format apply no rules from a hook.
     if let AgentEvent::Permission {
-        data: Some(request), ..
+        data: Some(request),
+        ..
     } = &mut hook.happened
         && let Some(suggestions) = payload.get("permission_suggestions")
     {
@@ -409,10 +410,7 @@ fn decision(hook: &ParsedHook, verdict: Verdict) -> Value {
         AgentEvent::Permission {
             data: Some(data), ..
         } if verdict == Verdict::AllowAlways => {
-            let updates = for_session(&data["suggestions"]);
-            if !updates.is_empty() {
-                decision["updatedPermissions"] = updates.into();
-            }
+            decision["updatedPermissions"] = for_session(&data["suggestions"]).into();
         }
         _ => {}
     }

@@ -5,8 +5,8 @@ use hub_core::line;
 use serde_json::{Map, Value, json};
 
 use super::{
-    HookReply, InvalidSessionId, ParsedHook, claude, edited, flag, hook, prompted,
-    session, stopped, text,
+    HookReply, InvalidSessionId, ParsedHook, claude, edited, flag, hook, prompted, session,
+    stopped, text,
 };
 
 pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {

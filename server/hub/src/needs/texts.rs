@@ -101,8 +101,7 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
     let request = said.and_then(asked::request_of);
     need.title = title(need.kind, request.unwrap_or(&Value::Null));
     let text = need.whole.as_ref().map_or("", |it| &it.text);
-    let line = said.and_then(line::of_permission);
-    need.line = line.unwrap_or_else(|| line::of_text(text));
+    need.line = said.map_or_else(|| line::of_text(text), line::of);
     need.brief = brief(&reveal(text));
     need.complete = is_whole && need.brief == text;
     need.alert = alert(need.kind, need.priority);
