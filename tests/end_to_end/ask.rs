@@ -49,7 +49,11 @@ fn several_lines_are_listed_below_each_other_and_elsewhere_is_named() {
     ask.args(&["First\nSecond \u{1b}[2J"]).ok();
     let listed = place.ctl("questions --project /r/shop");
     let lines: Vec<_> = listed.stdout.lines().map(str::trim_start).collect();
-    assert_eq!(lines[1..], ["First", r#""Second \u001b[2J""#], "{listed:?}");
+    assert_eq!(
+        lines[1..],
+        ["First", r#""Second [U+001B][2J""#],
+        "{listed:?}"
+    );
     place.ctl("questions").prints("w1 in /r/shop  asks");
     let none = place.hubctl("questions --project /r/other").ok();
     none.warns("no open questions in this project, 1 in others: `hubctl questions --all-projects`");

@@ -56,4 +56,3 @@ export function successor(gone, before, now) {
 export function wayOf({ settled }) {
   return settled?.delivery ?? (settled ? "answered" : "not sent yet");
 }
-

@@ -93,7 +93,7 @@ pub(crate) fn describe(
     let from = question.from_name.as_deref();
     let place = project.map_or(String::new(), |it| format!(" in {it}"));
     let mut shown = format!(
-        "{:>6}  {}{place}  {kind} ({} ago): {}",
+        "{:>6}  {}{place}  {kind} ({} ago):{}",
         question.id,
         line(from.unwrap_or(question.from.as_str())),
         age(question.ts, now),
@@ -106,11 +106,11 @@ pub(crate) fn describe(
     shown
 }
 
-/// Words of others, as [`said`] shows them; several lines below each other.
+/// Words of others after a colon, as [`said`] shows them; several lines below each other.
 pub(crate) fn quoted(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(said).collect();
     match &lines[..] {
-        [] | [_] => said(text).into_owned(),
+        [] | [_] => format!(" {}", said(text)),
         several => format!("\n{INDENT}{}", several.join(&format!("\n{INDENT}"))),
     }
 }

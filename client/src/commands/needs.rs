@@ -78,10 +78,10 @@ fn whole(need: &Need, now: Timestamp) -> String {
     let (name, title, age) = (line(name), line(title), age(need.since, now));
     let whole = need.whole.clone().unwrap_or_default();
     let (text, offers) = (quoted(&whole.text), offers(&whole.controls));
-    let mut shown = format!("{id:>6}  {name} {title} ({age} ago): {text}{offers}\n");
+    let mut shown = format!("{id:>6}  {name} {title} ({age} ago):{text}{offers}\n");
     if let Some(context) = &whole.context {
         // Writing to a String cannot fail.
-        let _ = writeln!(shown, "        before: {}", quoted(context));
+        let _ = writeln!(shown, "        before:{}", quoted(context));
     }
     shown
 }
