@@ -186,14 +186,14 @@ function order(members, find, group, sort) {
 }
 
 /**
- * By time: the session that has waited longest comes first; of those that are done, the latest.
+ * By time: the session that has waited longest comes first; of those that have just started or are done, the latest.
  *
  * @param {GroupName} group
  * @param {Sort} sort
  * @returns {(a: Member, b: Member) => number}
  */
 function comparison(group, sort) {
-  const direction = group === "done" ? -1 : 1;
+  const direction = group === "done" || group === "started" ? -1 : 1;
   const byTime = (/** @type {Member} */ a, /** @type {Member} */ b) =>
     direction * (Date.parse(a.phase.since) - Date.parse(b.phase.since) || 0);
   const byName = (/** @type {Member} */ a, /** @type {Member} */ b) =>
