@@ -123,7 +123,10 @@ pub struct Need {
     pub closable: bool,
     /// What it wants, after the name: `wants to run a command`.
     pub title: String,
-    /// The beginning of its text, at most 240 characters.
+    /// What it is about in one line, for a row: of a permission the tool with its most informative field.
+    #[serde(default)]
+    pub line: String,
+    /// The beginning of its text, at most 240 characters, without the mark of a heading.
     pub brief: String,
     /// Whether `brief` is the whole of what an answer allows or settles.
     pub complete: bool,

@@ -162,10 +162,7 @@ async fn run(
         "session files of Claude Code",
         claude_sessions::watch(own(), status_files, stop()),
     );
-    tasks.spawn(
-        "rollouts of Codex",
-        codex_rollouts::watch(own(), stop()),
-    );
+    tasks.spawn("rollouts of Codex", codex_rollouts::watch(own(), stop()));
     tasks.spawn("lost answers", lost_answers::watch(own(), stop()));
     tasks.spawn(
         "pushes",

@@ -152,6 +152,43 @@ fn a_permission_of_opencode_2_is_given_from_the_hub() {
     is_allowed(&OPENCODE_2_ASKING, "shell");
 }
 
+/// Allows a command always, as the agent offers it in these words; the same command must run again without a question.
+fn is_allowed_always(vendor: &Vendor, tool: &str, offer: &str) {
+    let hub = InstalledHub::without_hooks(Hub::builder());
+    let touch = || {
+        Reply::tool(
+            tool,
+            json!({ "command": "touch granted", "description": "Do it" }),
+        )
+    };
+    let script = rules([("First", touch()), ("Second", touch())]);
+    let model = vendor.install(&hub, script);
+    let terminal = vendor.open(&hub, model);
+    terminal.submit("First");
+    let asked = asks_for_file(&hub);
+    assert_eq!(asked["controls"][0]["always"], offer, "{asked}");
+    answer(&hub, &asked, "allow always");
+    hub.all_published(" completed", 1);
+    is_taken(&hub, &asked);
+    std::fs::remove_file(hub.project().join("granted")).expect("it was made");
+    terminal.submit("Second");
+    hub.all_published(" completed", 2);
+    file(&hub, "granted");
+    assert_eq!(hub.all_published("needs a permission", 1).len(), 1);
+}
+
+#[test]
+fn a_command_that_opencode_1_may_run_until_it_ends_is_not_asked_for_again() {
+    let offer = "bash(touch *) until OpenCode is restarted";
+    is_allowed_always(&OPENCODE_1_ASKING, "bash", offer);
+}
+
+#[test]
+fn a_command_that_opencode_2_may_run_in_the_project_is_not_asked_for_again() {
+    let offer = "shell(touch *) in this project, for good";
+    is_allowed_always(&OPENCODE_2_ASKING, "shell", offer);
+}
+
 /// Lets a subagent ask for a permission, and denies it; the subagent must get this text.
 fn is_denied_to_a_subagent(
     vendor: &Vendor,

@@ -322,6 +322,7 @@ export interface Schemas {
         counts: boolean;
         closable: boolean;
         title: string;
+        line: string;
         brief: string;
         complete: boolean;
         revision: Schemas["Seq"];

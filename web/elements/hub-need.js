@@ -147,7 +147,7 @@ export class HubNeed extends StoreElement {
     const button = h(
       "button",
       {
-        class: "ghost small",
+        class: "ghost",
         "aria-label": `${text}, ${this.#head.querySelector("h3")?.textContent}`,
         "aria-expanded": "false",
       },

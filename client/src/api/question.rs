@@ -12,6 +12,9 @@ use crate::output::age::age;
 use crate::output::say;
 use crate::output::text::{line, said};
 
+/// The blanks before the lines of a text, below the name of who asks.
+const INDENT: &str = "        ";
+
 /// The open questions of `project` or of all projects, oldest first; with `all`, settled ones too.
 pub(crate) async fn questions<T: DeserializeOwned>(
     hub: &Hub,
@@ -90,19 +93,24 @@ pub(crate) fn whole(question: &Question) -> &str {
     }
 }
 
-/// A question as one line, with all that its answer allows and with its options.
-pub(crate) fn describe(question: &Question, now: Timestamp) -> String {
+/// A question with all that its answer allows and with its options, and its project where a list has several.
+pub(crate) fn describe(
+    question: &Question,
+    project: Option<&ProjectName>,
+    now: Timestamp,
+) -> String {
     let kind = match question.kind {
-        Kind::Approval => "asks for approval",
+        Kind::Approval => "asks for permission",
         _ => "asks",
     };
     let from = question.from_name.as_deref();
+    let place = project.map_or(String::new(), |it| format!(" in {it}"));
     let mut shown = format!(
-        "{:>6}  {}  {kind} ({} ago): {}",
+        "{:>6}  {}{place}  {kind} ({} ago):{}",
         question.id,
         line(from.unwrap_or(question.from.as_str())),
         age(question.ts, now),
-        said(whole(question))
+        quoted(whole(question))
     );
     shown.push_str(&offers(&question.controls));
     if question.state != QuestionState::Open {
@@ -111,9 +119,27 @@ pub(crate) fn describe(question: &Question, now: Timestamp) -> String {
     shown
 }
 
-/// The options that controls offer, with the questions of a dialog that has several.
+/// Words of others after a colon, as [`said`] shows them; several lines below each other.
+pub(crate) fn quoted(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(said).collect();
+    match &lines[..] {
+        [] | [_] => format!(" {}", said(text)),
+        several => format!("\n{INDENT}{}", several.join(&format!("\n{INDENT}"))),
+    }
+}
+
+/// The options that controls offer, with the questions of a dialog that has several, or what `allow always` would allow.
 pub(crate) fn offers(controls: &[Control]) -> String {
     let mut shown = String::new();
+    if let [
+        Control::Verdict {
+            always: Some(always),
+            ..
+        },
+    ] = controls
+    {
+        return format!("  [allow always] {}", said(always));
+    }
     let choices = controls.iter().filter_map(|it| match it {
         Control::Choice(choice) => Some(choice),
         _ => None,

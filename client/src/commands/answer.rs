@@ -1,7 +1,7 @@
 //! `hubctl answer`: answers a need: a question, or a session that waits for the person.
 
 use hub_protocol::{
-    Answer, AnswerDelivery, AnswerPost, Chosen, Control, Need, Offer, Question, Seq,
+    Answer, AnswerDelivery, AnswerPost, Chosen, Control, Need, Offer, Question, Seq, single_spaced,
 };
 
 use super::notify::text;
@@ -19,7 +19,7 @@ use crate::output::{println, say};
 #[command(group = clap::ArgGroup::new("what").required(true).args(["answer", "option", "each"]))]
 #[command(after_help = "\
 A dialog with several questions takes an answer for each, in their order: --each or --option as often as it has questions.
-Answer a permission with allow, allow always (in this session), or deny: why; a plan with approve, approve: accept edits,
+Answer a permission with allow, allow always (what `hubctl questions` shows), or deny: why; a plan with approve, approve: accept edits,
 or reject: why; an MCP server's form with accept: {JSON}, decline or cancel. These need a terminal outside any agent. The
 first answer counts; the hub refuses later ones and shows the first. A dialog that the hub does not hold must be answered
 in its own terminal; the hub refuses an answer and shows where that terminal is. A session that has stopped gets the text as a
@@ -84,7 +84,7 @@ pub(crate) async fn run(args: &AnswerArgs, context: &Context) -> Result<Exit, Er
         println(format_args!(
             "answered {} ({}): {}",
             args.id,
-            said(need::text(&asked)),
+            said(&single_spaced(need::text(&asked))),
             said(&shown)
         ))?;
     }

@@ -7,15 +7,19 @@ use super::asked;
 use super::risk::risks_of;
 
 /// The most informative fields of a request, in the order in which they are shown first.
-const LEADING: [&str; 10] = [
+const LEADING: [&str; 14] = [
     "command",
     "cmd",
     "plan",
     "file_path",
     "filePath",
+    "filepath",
+    "notebook_path",
     "path",
     "url",
     "pattern",
+    "patterns",
+    "resources",
     "description",
     "prompt",
 ];
@@ -156,6 +160,11 @@ fn parts(object: &Map<String, Value>) -> Vec<RequestPart> {
             })
         })
         .collect()
+}
+
+/// Whether a field says by itself what a request is for.
+pub(super) fn is_informative(name: &str) -> bool {
+    LEADING.contains(&name)
 }
 
 /// The fields of a request, the most informative first.

@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 use hub_core::answer::AnswerKind;
 use hub_core::command::AgentEvent;
+use hub_core::controls;
+use hub_core::line;
 use hub_core::record::TurnCause;
 use hub_protocol::{
     Agent, CUT_MARK, InboxName, OwnWords, Verdict, WAKE_MARK, answer_in_refusal, denial,
@@ -106,6 +108,20 @@ impl HookReply {
         }
     }
 
+    /// Allows once what the agent did not offer to allow always.
+    fn within_offer(mut self, hook: &ParsedHook) -> Self {
+        let offers = match &hook.happened {
+            AgentEvent::Permission { data, .. } => data
+                .as_ref()
+                .and_then(|it| controls::always(&it["suggestions"])),
+            _ => None,
+        };
+        if self.decision == Some(Verdict::AllowAlways) && offers.is_none() {
+            self.decision = Some(Verdict::Allow);
+        }
+        self
+    }
+
     /// Sanitizes what a person said and the model reads. Every answer passes through here.
     fn sanitized(self) -> Self {
         let sanitize = |verdict| match verdict {
@@ -167,7 +183,7 @@ pub fn render(agent: Agent, hook: &ParsedHook, reply: HookReply) -> Option<Value
     if reply == HookReply::default() {
         return None;
     }
-    let reply = reply.sanitized();
+    let reply = reply.within_offer(hook).sanitized();
     match agent {
         Agent::Claude => claude::render(hook, reply),
         Agent::Codex => codex::render(hook, reply),
@@ -280,29 +296,12 @@ fn refusal_with(hook: &ParsedHook, answer: &str) -> Value {
     })
 }
 
-/// A permission request as text for a person: the tool's name and its most informative argument.
-fn permission_text(payload: &Map<String, Value>) -> String {
-    let tool = text(payload, "tool_name");
-    match argument(payload) {
-        Some(argument) => format!("{tool}: {argument}"),
-        None => tool.to_owned(),
+/// A permission that the agent asks for.
+fn permission(request: Value) -> AgentEvent {
+    AgentEvent::Permission {
+        text: line::of_request(&request).unwrap_or_default(),
+        data: Some(request),
     }
-}
-
-/// The most informative argument of a tool call.
-fn argument(payload: &Map<String, Value>) -> Option<&str> {
-    const INFORMATIVE: [&str; 7] = [
-        "command",
-        "file_path",
-        "path",
-        "url",
-        "pattern",
-        "description",
-        "prompt",
-    ];
-    let input = payload.get("tool_input")?.as_object()?;
-    let mut fields = INFORMATIVE.into_iter();
-    fields.find_map(|field| input.get(field)?.as_str())
 }
 
 /// The tools that edit a file, by the names that agents give them, and the parameter that names the file.

@@ -58,11 +58,11 @@ pub async fn watch(hub: Hub, shutdown: CancellationToken) {
     let mut log = hub.log().subscribe();
     let mut homes: HashMap<ProcessId, Option<PathBuf>> = HashMap::new();
     loop {
-        let threads = threads(hub, &boot_id);
+        let threads = threads(&hub, &boot_id);
         let known = |id: &ProcessId| threads.iter().any(|it| process_id(&it.process) == *id);
         homes.retain(|id, _| known(id));
         for thread in &threads {
-            look(hub, thread, &mut homes).await;
+            look(&hub, thread, &mut homes).await;
         }
         let next_look = async {
             if threads.is_empty() {

@@ -3,14 +3,15 @@
 use hub_core::answer::{AnswerKind, FormAnswer};
 use hub_core::command::AgentEvent;
 use hub_core::controls::PLANS;
+use hub_core::line;
 use hub_core::record::TurnCause;
 use hub_protocol::{Verdict, WAKE_MARK, first_chars, single_spaced};
 use serde_json::{Map, Value, json};
 
 use super::dialog_news::{Call, DialogNews};
 use super::{
-    HookReply, InvalidSessionId, ParsedHook, ToolUse, answer_kind, argument, edited, flag, hook,
-    permission_text, session, text,
+    HookReply, InvalidSessionId, ParsedHook, ToolUse, answer_kind, edited, flag, hook, permission,
+    session, text,
 };
 
 /// The tool that asks the person. `PreToolUse` reports it, and then `PermissionRequest`, also in a mode without
@@ -35,7 +36,16 @@ const MAX_TITLE: usize = 200;
 const PERMANENT_ERRORS: [&str; 3] = ["billing_error", "authentication_failed", "invalid_request"];
 
 pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
-    let hook = parse_with(payload, happened)?;
+    let mut hook = parse_with(payload, happened)?;
+    // Other agents with this format apply no rules from a hook.
+    if let AgentEvent::Permission {
+        data: Some(request),
+        ..
+    } = &mut hook.happened
+        && let Some(suggestions) = payload.get("permission_suggestions")
+    {
+        request["suggestions"] = suggestions.clone();
+    }
     Ok(ParsedHook {
         news: Some(news(payload)),
         ..hook
@@ -170,7 +180,8 @@ fn tool_use(name: &str, payload: &Map<String, Value>) -> Option<ToolUse> {
         "PostToolUse" | "PostToolUseFailure" => true,
         _ => return None,
     };
-    let line = single_spaced(argument(payload).unwrap_or_default());
+    let input = payload.get("tool_input").and_then(Value::as_object);
+    let line = single_spaced(&input.and_then(line::leading).unwrap_or_default());
     Some(ToolUse {
         id: first_chars(text(payload, "tool_use_id"), 64).into(),
         name: first_chars(text(payload, "tool_name"), 64).into(),
@@ -358,17 +369,10 @@ pub(super) fn permission_request(payload: &Map<String, Value>) -> AgentEvent {
     if PLANS.contains(&tool) {
         return plan(payload);
     }
-    let mut data = json!({
+    permission(json!({
         "tool_name": payload.get("tool_name"),
         "tool_input": payload.get("tool_input"),
-    });
-    if let Some(suggestions) = payload.get("permission_suggestions") {
-        data["suggestions"] = suggestions.clone();
-    }
-    AgentEvent::Permission {
-        text: permission_text(payload),
-        data: Some(data),
-    }
+    }))
 }
 
 /// The agent's own suggestions that allow requests of this kind, for this session only.
@@ -406,10 +410,7 @@ fn decision(hook: &ParsedHook, verdict: Verdict) -> Value {
         AgentEvent::Permission {
             data: Some(data), ..
         } if verdict == Verdict::AllowAlways => {
-            let updates = for_session(&data["suggestions"]);
-            if !updates.is_empty() {
-                decision["updatedPermissions"] = updates.into();
-            }
+            decision["updatedPermissions"] = for_session(&data["suggestions"]).into();
         }
         _ => {}
     }

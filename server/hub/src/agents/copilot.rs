@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     HookReply, InvalidSessionId, ParsedHook, answered_by_refusal, claude, edited_by, flag, hook,
-    permission_text, prompted, session, stopped, text,
+    prompted, session, stopped, text,
 };
 
 /// The tool that asks the person. Its dialog is shown after `preToolUse`.
@@ -64,10 +64,7 @@ fn permission(payload: &Map<String, Value>) -> AgentEvent {
         ("tool_name".to_owned(), field(payload, "toolName")),
         ("tool_input".to_owned(), arguments(payload, "toolInput")),
     ]);
-    AgentEvent::Permission {
-        text: permission_text(&request),
-        data: Some(request.into()),
-    }
+    super::permission(request.into())
 }
 
 /// The questions of the tool, in Claude Code's form. It takes a form with a schema, each of whose fields is a question, or in

@@ -1,11 +1,12 @@
 //! Gemini CLI.
 
 use hub_core::command::AgentEvent;
+use hub_core::line;
 use serde_json::{Map, Value, json};
 
 use super::{
-    HookReply, InvalidSessionId, ParsedHook, claude, edited, flag, hook, permission_text, prompted,
-    session, stopped, text,
+    HookReply, InvalidSessionId, ParsedHook, claude, edited, flag, hook, prompted, session,
+    stopped, text,
 };
 
 pub(super) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
@@ -27,15 +28,11 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
         // These events make notifications.
         "AfterAgent" => stopped(text(payload, "prompt_response")),
         "Notification" if text(payload, "notification_type") == "ToolPermission" => {
-            let request = permission_text(payload);
-            let is_named = !request.is_empty();
+            let details = payload.get("details").cloned();
+            let request = details.as_ref().and_then(line::of_request);
             AgentEvent::Permission {
-                text: if is_named {
-                    request
-                } else {
-                    text(payload, "message").to_owned()
-                },
-                data: payload.get("details").cloned(),
+                text: request.unwrap_or_else(|| text(payload, "message").to_owned()),
+                data: details,
             }
         }
         "SessionEnd" => claude::session_end(payload),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hub_core::asked::{self, Asked};
 use hub_core::controls::{PLANS, controls};
+use hub_core::line;
 use hub_core::tool_request::request_of_approval;
 use hub_log::Log;
 use hub_protocol::{
@@ -111,6 +112,7 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
         whole.text.insert_str(0, &why);
     }
     let text = need.whole.as_ref().map_or("", |it| &it.text);
+    need.line = said.map_or_else(|| line::of_text(text), line::of);
     need.brief = brief(&reveal(text));
     need.complete = is_whole && need.brief == text;
     need.alert = alert(need.kind, need.priority);
@@ -237,8 +239,9 @@ pub(crate) fn title(kind: NeedKind, request: &Value) -> String {
     }
 }
 
-/// The beginning of a text.
+/// The beginning of a text. The mark of a heading is for views that draw Markdown, which have the whole.
 fn brief(text: &str) -> String {
+    let text = line::without_mark(text);
     let end = text.match_indices('\n').nth(BRIEF_LINES - 1);
     let lines = end.map_or(text, |(end, _)| &text[..end]);
     if first_chars(lines, BRIEF).len() == text.len() {
@@ -257,6 +260,7 @@ mod tests {
             assert_eq!(brief(whole), whole);
         }
         assert_eq!(brief("a\nb\nc\n\ne"), "a\nb\nc…");
+        assert_eq!(brief("# Plan: a\n\nb"), "Plan: a\n\nb");
         let long = brief(&"é".repeat(BRIEF + 1));
         assert_eq!((long.chars().count(), long.ends_with('…')), (BRIEF, true));
     }
