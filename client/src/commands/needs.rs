@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::{Need, Needs, Timestamp, single_spaced};
+use hub_protocol::{Need, Needs, Timestamp};
 
 use crate::api::question::{offers, quoted};
 use crate::error::Error;
@@ -87,18 +87,12 @@ pub(super) fn whole(need: &Need, now: Timestamp) -> String {
 }
 
 fn row(need: &Need, now: Timestamp) -> [String; 6] {
-    let text = match need.line.as_str() {
-        // An earlier hub.
-        "" => &need.brief,
-        line => line,
-    };
-    let text = single_spaced(text);
     [
         need.id.clone(),
         need.kind.words().to_owned(),
         line(&need.name).into_owned(),
         age(need.since, now),
-        cut(&line(&text), WIDTH).into_owned(),
+        cut(&line(&need.line), WIDTH).into_owned(),
         format!("in {}", need.project),
     ]
 }

@@ -106,17 +106,18 @@ pub fn words_of(asked: &Notification, answer: &Answer) -> Result<AnswerText, Str
         (
             [
                 Control::Verdict {
-                    allow: true,
-                    always: None,
-                    ..
+                    allow,
+                    always,
+                    edits,
                 },
             ],
-            Answer::Verdict(Decision::AllowAlways, _),
-        ) if asked.kind == Kind::Approval => {
-            Err("the agent offers nothing to allow always: allow or deny it".into())
-        }
-        ([Control::Verdict { edits, .. }], Answer::Verdict(decision, reason)) => {
+            Answer::Verdict(decision, reason),
+        ) => {
             let is_plan = asked.kind != Kind::Approval;
+            let is_offered = always.is_some() || is_plan || !allow;
+            if *decision == Decision::AllowAlways && !is_offered {
+                return Err("the agent offers nothing to allow always: allow or deny it".into());
+            }
             let reason = reason.as_deref().unwrap_or_default().trim();
             decided(*decision, reason, is_plan, *edits).map(AnswerText::Whole)
         }

@@ -19,7 +19,7 @@ use hub_core::command::{AgentEvent, Command, Hook};
 use hub_core::fold::{Session, State};
 use hub_engine::Hub;
 use hub_protocol::process::boot_id;
-use hub_protocol::{InboxName, Process, ProjectName, SessionInfo, SessionState, Timestamp};
+use hub_protocol::{InboxName, Process, ProjectName, SessionState, Timestamp};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -256,24 +256,12 @@ fn is_of(hub: &Hub, file: &SessionFile, session: &KnownSession) -> bool {
 }
 
 async fn submit(hub: &Hub, session: &KnownSession, happened: AgentEvent) {
-    let hook = Hook {
-        project: session.key.0.clone(),
-        given: None,
-        id: session.key.1.clone(),
-        info: SessionInfo::default(),
-        other: None,
-        shares_process: false,
-        subagent: None,
+    let hook = Hook::derived(
+        session.key.clone(),
         happened,
-        event: Hook::SESSION_FILE.into(),
-        watched: false,
-        held: None,
-        once: None,
-        derived_at: Some(session.seq),
-        acted: None,
-        wordless: false,
-        used: None,
-    };
+        Hook::SESSION_FILE,
+        session.seq,
+    );
     if let Err(error) = hub.submit(Command::Hook(Box::new(hook))).await {
         tracing::warn!(%error, "the state of a session file could not be noted");
     }

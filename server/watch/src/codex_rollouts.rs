@@ -23,7 +23,7 @@ use hub_core::command::{AgentEvent, Command, Hook};
 use hub_core::fold::{Session, SessionKey};
 use hub_engine::{Hub, agents};
 use hub_protocol::process::boot_id;
-use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionInfo, Timestamp};
+use hub_protocol::{InboxName, Process, ProjectName, Seq, Timestamp};
 use tokio_util::sync::CancellationToken;
 
 use super::local_sessions::{ProcessId, process_id};
@@ -135,27 +135,15 @@ async fn home_of(thread: &Thread) -> Option<PathBuf> {
 }
 
 async fn submit(hub: &Hub, thread: &Thread, failure: Failure) {
+    let failed = AgentEvent::Failed {
+        until: agents::reset_time(&failure.reason, Timestamp::now()),
+        reason: failure.reason,
+        permanent: failure.permanent,
+    };
+    let derived = Hook::derived(thread.key.clone(), failed, Hook::ROLLOUT, thread.seq);
     let hook = Hook {
-        project: thread.key.0.clone(),
-        given: None,
-        id: thread.key.1.clone(),
-        info: SessionInfo::default(),
-        other: None,
         shares_process: true,
-        subagent: None,
-        happened: AgentEvent::Failed {
-            until: agents::reset_time(&failure.reason, Timestamp::now()),
-            reason: failure.reason,
-            permanent: failure.permanent,
-        },
-        event: Hook::ROLLOUT.into(),
-        watched: false,
-        held: None,
-        once: None,
-        derived_at: Some(thread.seq),
-        acted: None,
-        wordless: false,
-        used: None,
+        ..derived
     };
     if let Err(error) = hub.submit(Command::Hook(Box::new(hook))).await {
         tracing::warn!(%error, "the failed turn of a rollout could not be noted");

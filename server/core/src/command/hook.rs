@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::IdempotencyKey;
 use crate::answer::AnswerKind;
+use crate::fold::SessionKey;
 use crate::record::TurnCause;
 
 /// One event of an agent's session.
@@ -63,6 +64,34 @@ pub struct HeldHook {
 }
 
 impl Hook {
+    /// An event that the hub derives for a session by itself: `event` names its source, and `derived_at` is the record that
+    /// reported the session's state by then.
+    pub fn derived(
+        (project, id): SessionKey,
+        happened: AgentEvent,
+        event: &str,
+        derived_at: Seq,
+    ) -> Self {
+        Self {
+            project,
+            given: None,
+            id,
+            info: SessionInfo::default(),
+            other: None,
+            shares_process: false,
+            subagent: None,
+            happened,
+            event: event.into(),
+            watched: false,
+            held: None,
+            once: None,
+            derived_at: Some(derived_at),
+            acted: None,
+            wordless: false,
+            used: None,
+        }
+    }
+
     /// The event name for changes of Claude Code's session files; these are not hook events.
     pub const SESSION_FILE: &str = "session file";
 

@@ -26,25 +26,20 @@ pub(super) fn set_data(draft: &mut Draft, name: &str, value: impl Serialize) {
 /// Cuts the texts in data that are too large for a notification, and notes the full size. An agent's own data may be as
 /// large as a request.
 pub(super) fn bounded(data: &Value) -> Value {
-    let mut data = data.clone();
-    let mark = take_mark(&mut data);
-    let note = || mark.clone().unwrap_or_else(|| size_of(&data).into());
+    let size = || format!("{} bytes", data.to_string().len()).into();
+    let mut note = None;
     for longest in CUTS {
         let mut shortened = data.clone();
+        note = take_mark(&mut shortened);
         cut_texts(&mut shortened, longest);
         if shortened.to_string().len() <= MAX_JSON {
-            if mark.is_some() || shortened != data {
-                shortened["cut"] = note();
+            if shortened != *data {
+                shortened["cut"] = note.unwrap_or_else(size);
             }
             return shortened;
         }
     }
-    json!({ "cut": note() })
-}
-
-/// The size of data, for people.
-fn size_of(data: &Value) -> String {
-    format!("{} bytes", data.to_string().len())
+    json!({ "cut": note.unwrap_or_else(size) })
 }
 
 /// Takes the mark of `hubctl hook` that it has left out parts of what an agent asks.
