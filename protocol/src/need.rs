@@ -121,6 +121,9 @@ pub struct Need {
     /// Whether the person ends it by *Done*, or puts it off. Others end by their answer.
     #[serde(default)]
     pub closable: bool,
+    /// Whether it says, before its words, that the session has not taken a message of the person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untaken: bool,
     /// What it wants, after the name: `wants to run a command`.
     pub title: String,
     /// What it is about in one line, for a row: of a permission the tool with its most informative field.

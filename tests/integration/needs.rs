@@ -343,7 +343,7 @@ async fn a_reply_that_nothing_delivers_is_the_persons_turn_again_and_says_why() 
     let person = hub.person().await;
     let answer = format!("{path}/answer");
     person.post_json(&answer, &reply).await.expect(201);
-    let untaken = |it: &Value| it["title"] == "has not taken your message";
+    let untaken = |it: &Value| it["untaken"] == true && it["title"] == "has not taken your message";
     let need = until_need(&client, untaken).await;
     assert_eq!(
         (&need["id"], &need["kind"], &need["counts"]),

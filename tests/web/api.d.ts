@@ -321,6 +321,7 @@ export interface Schemas {
         silenced?: string;
         counts: boolean;
         closable: boolean;
+        untaken?: boolean;
         title: string;
         line: string;
         brief: string;

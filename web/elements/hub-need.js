@@ -84,7 +84,8 @@ export class HubNeed extends StoreElement {
     this.#item = item;
     setText(this.#project, projectTitle);
     setTime(this.#time, item.need.since);
-    const { until, kind, title } = item.need;
+    const { until, kind, title, untaken = false } = item.need;
+    this.toggleAttribute("data-untaken", untaken);
     setProperty(this.#wait, "hidden", until === undefined);
     if (until !== undefined) setTime(this.#until, until);
     setProperty(this.#snoozeButton, "hidden", kind === "urgent");

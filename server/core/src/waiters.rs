@@ -301,6 +301,11 @@ impl Waiters {
         self.activity.bypasses(place)
     }
 
+    /// Returns the question of the hub that a form in the session's terminal shows.
+    pub fn form(&self, place: &SessionKey) -> Option<Seq> {
+        self.activity.form(place)
+    }
+
     /// Returns the tool call that runs in the session now.
     pub fn tool(&self, place: &SessionKey) -> Option<&ToolCall> {
         self.activity.tool(place)

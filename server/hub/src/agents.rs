@@ -13,7 +13,7 @@ use hub_core::controls;
 use hub_core::line;
 use hub_core::record::TurnCause;
 use hub_protocol::{
-    Agent, CUT_MARK, InboxName, OwnWords, Verdict, WAKE_MARK, answer_in_refusal, denial,
+    Agent, CUT_MARK, InboxName, OwnWords, Seq, Verdict, WAKE_MARK, answer_in_refusal, denial,
     first_chars, visible,
 };
 use serde_json::{Map, Value, json};
@@ -56,6 +56,8 @@ pub struct ParsedHook {
     pub delays_dialog: bool,
     /// Whether the session's permission mode may allow everything, if the event tells the mode.
     pub bypasses: Option<bool>,
+    /// The hub's own question that a form in the agent's terminal shows from now on, or that none does, if the event tells.
+    pub form: Option<Option<Seq>>,
     /// The tool call that the event reports.
     pub tool: Option<ToolUse>,
     /// The event's news of the dialogs before it; `None` if the agent shows none while its hook is held, so that any
@@ -235,6 +237,7 @@ fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> ParsedHook {
         takes: None,
         delays_dialog: false,
         bypasses: None,
+        form: None,
         tool: None,
         news: None,
         edited: Vec::new(),

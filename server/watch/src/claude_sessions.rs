@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use hub_core::command::{AgentEvent, Command, Hook};
 use hub_core::fold::{Session, State};
+use hub_core::waiters::SharedWaiters;
 use hub_engine::Hub;
 use hub_protocol::process::boot_id;
 use hub_protocol::{InboxName, Process, ProjectName, SessionState, Timestamp};
@@ -108,14 +109,14 @@ pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationTo
 
 /// The sessions of Claude Code on this machine that their hooks have reported.
 fn known_sessions(hub: &Hub, boot_id: &str) -> Vec<KnownSession> {
-    let found = hub.read(|state, _| {
+    let found = hub.read(|state, waiters| {
         let all = state.sessions(None).filter(|(_, _, it)| it.has_hooks());
         let known = |(project, key, session): (&ProjectName, &InboxName, &Session)| {
             let info = session.info()?;
             let here = info.agent.as_deref() == Some("claude") && !session.is_headless();
             let process = info.process.clone().filter(|_| here)?;
             let known = process.started.is_some() && process.boot_id.as_deref() == Some(boot_id);
-            known.then(|| known_session(state, (project, key), session, process))
+            known.then(|| known_session((state, waiters), (project, key), session, process))
         };
         all.filter_map(known).collect()
     });
@@ -123,16 +124,20 @@ fn known_sessions(hub: &Hub, boot_id: &str) -> Vec<KnownSession> {
 }
 
 fn known_session(
-    state: &State,
+    (state, waiters): (&State, &SharedWaiters),
     (project, key): (&ProjectName, &InboxName),
     session: &Session,
     process: Process,
 ) -> KnownSession {
+    let place = (project.clone(), key.clone());
+    let form = waiters.read().form(&place);
+    let form = form.and_then(|id| state.question(id));
     let dialog = state.dialog_since(project, key);
     KnownSession {
-        key: (project.clone(), key.clone()),
+        key: place,
         process,
         seq: session.seq,
+        form_until: form.map(|it| it.settled_at.unwrap_or(Timestamp::from_millis(i64::MAX))),
         since: dialog.unwrap_or_default().max(session.ts),
         in_turn: session.is_in_turn(),
         blocked: session.state == Some(SessionState::Blocked),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use hub_protocol::process::started;
-use hub_protocol::{FailedWay, InboxName, Process, ProjectName, Timestamp, ToolCall, Way};
+use hub_protocol::{FailedWay, InboxName, Process, ProjectName, Seq, Timestamp, ToolCall, Way};
 
 use super::tool_calls::{ToolCalls, ToolReport};
 use crate::agents_so_far::AgentsSoFar;
@@ -52,6 +52,8 @@ struct SessionActivity {
     failed_ways: Option<Vec<FailedWay>>,
     /// Whether its permission mode may allow everything.
     bypasses: bool,
+    /// The hub's question that a form in its terminal shows.
+    form: Option<Seq>,
     /// The tool calls in its turn.
     tools: ToolCalls,
     /// Whether it has done anything in its turn; `None` if the hub did not see the turn begin.
@@ -153,6 +155,15 @@ impl Activity {
 
     pub(super) fn bypasses(&self, place: &SessionKey) -> bool {
         self.sessions.get(place).is_some_and(|it| it.bypasses)
+    }
+
+    /// Notes which question of the hub a form in the session's terminal shows.
+    pub fn note_form(&mut self, place: SessionKey, form: Option<Seq>) {
+        self.of(place).form = form;
+    }
+
+    pub(super) fn form(&self, place: &SessionKey) -> Option<Seq> {
+        self.sessions.get(place)?.form
     }
 
     /// Notes a report about the session's tool call `id`.

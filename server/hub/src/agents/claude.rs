@@ -5,7 +5,7 @@ use hub_core::command::AgentEvent;
 use hub_core::controls::PLANS;
 use hub_core::line;
 use hub_core::record::TurnCause;
-use hub_protocol::{Verdict, WAKE_MARK, first_chars, single_spaced};
+use hub_protocol::{Seq, Verdict, WAKE_MARK, first_chars, single_spaced};
 use serde_json::{Map, Value, json};
 
 use super::dialog_news::{Call, DialogNews};
@@ -18,7 +18,6 @@ use super::{
 /// permissions, while the dialog is shown. The first answer counts, that of the latter hook or that of the dialog. Plans
 /// and permissions are answered in the same way.
 const QUESTIONS: &str = "AskUserQuestion";
-/// Tools that ask whether to begin a plan, and whether the plan is right.
 /// The end of the first line of a form in which `hubctl mcp --dialogs` shows a question of the hub.
 const OWN_FORM: &str = "asks (question ";
 
@@ -98,6 +97,11 @@ pub(super) fn parse_with(
             "" => None,
             // A plan runs commands without asking too in a session that may bypass permissions, and no event tells that.
             mode => Some(matches!(mode, "bypassPermissions" | "plan")),
+        },
+        form: match name {
+            "Elicitation" => own_form(payload).map(Some),
+            "ElicitationResult" => Some(None),
+            _ => None,
         },
         tool: tool_use(name, payload),
         next_turn: (name == "PromptOrigin").then(|| origin(payload)).flatten(),
@@ -244,7 +248,7 @@ fn takes(name: &str, payload: &Map<String, Value>) -> Option<AnswerKind> {
         ("PermissionRequest", QUESTIONS) => answer_kind(&input()["questions"]),
         ("PermissionRequest", tool) if PLANS.contains(&tool) => AnswerKind::Plan,
         ("PermissionRequest", _) => AnswerKind::Permission,
-        ("Elicitation", _) if !is_own_form(payload) => AnswerKind::Form,
+        ("Elicitation", _) if own_form(payload).is_none() => AnswerKind::Form,
         _ => return None,
     })
 }
@@ -265,10 +269,11 @@ pub(super) fn plan(payload: &Map<String, Value>) -> AgentEvent {
     }
 }
 
-/// Whether a form shows a question that the hub knows already.
-fn is_own_form(payload: &Map<String, Value>) -> bool {
-    let first = text(payload, "message").lines().next().unwrap_or_default();
-    first.contains(OWN_FORM) && first.ends_with("):")
+/// The hub's question that a form of `hubctl mcp --dialogs` shows.
+fn own_form(payload: &Map<String, Value>) -> Option<Seq> {
+    let first = text(payload, "message").lines().next()?;
+    let (_, id) = first.strip_suffix("):")?.rsplit_once(OWN_FORM)?;
+    id.parse().ok()
 }
 
 /// The form of an MCP server. A form with a single choice offers its values.
@@ -280,7 +285,7 @@ fn form(payload: &Map<String, Value>) -> AgentEvent {
         "url",
         "requested_schema",
     ];
-    if is_own_form(payload) {
+    if own_form(payload).is_some() {
         return AgentEvent::Seen;
     }
     let server = text(payload, "mcp_server_name");

@@ -107,6 +107,7 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
         Some(_) => NOT_TAKEN.into(),
         None => title(need.kind, request.unwrap_or(&Value::Null)),
     };
+    need.untaken = it.untaken.is_some();
     if let Some(why) = it.untaken {
         let whole = need.whole.get_or_insert_default();
         whole.text.insert_str(0, &why);
