@@ -310,16 +310,12 @@ with the message."
 (defun hub--answer (need answer)
   "Answer NEED with ANSWER, and list the others.
 ANSWER is a text, or a list with one for each question of a dialog.
-A session that has stopped gets the text as a message."
+It is refused if NEED says something else by now."
   (let-alist need
-    (cond ((listp answer)
-           (hub--end need `("answer" ,.id ,@(mapcar (lambda (it) (concat "--each=" it))
-                                                    answer))))
-          (.closable
-           (hub--end need (list "notify" "--type" "message" "--to" .session
-                                "--project" .project "-")
-                     answer))
-          (t (hub--end need (list "answer" .id "-") answer)))))
+    (let ((args (list "answer" .id (format "--revision=%d" .revision))))
+      (if (listp answer)
+          (hub--end need (append args (mapcar (lambda (it) (concat "--each=" it)) answer)))
+        (hub--end need (append args '("-")) answer)))))
 
 (defun hub--read (need control)
   "Read an answer for one CONTROL of NEED.

@@ -2,5 +2,6 @@
 //! [`crate::output`].
 
 pub(crate) mod holder;
+pub(crate) mod need;
 pub(crate) mod question;
 pub(crate) mod session;

@@ -17,7 +17,8 @@ pub enum Control {
     Verdict {
         /// Whether the hub has all of what would be allowed. Otherwise only the agent's own terminal can allow it.
         allow: bool,
-        /// The rules that `allow_always` adds, in a few words.
+        /// What `allow_always` allows from now on, and for how long: `Bash(make *) for this session`. Without it,
+        /// `allow_always` is no answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         always: Option<String>,
         /// Whether `accept_edits` is an answer: the plan is approved, and the agent edits files without asking.
@@ -169,7 +170,7 @@ pub struct Edit {
 pub enum Decision {
     /// Allowed this time; for a plan: approved.
     Allow,
-    /// Allowed, and in this session requests of this kind too.
+    /// Allowed, and from now on what the agent offers too.
     AllowAlways,
     /// The plan is approved, and the session may edit files without asking.
     AcceptEdits,

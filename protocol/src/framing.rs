@@ -125,7 +125,7 @@ pub fn telling(notification: &str) -> Cow<'_, str> {
     fields.retain(|name, value| match name.as_str() {
         "session" => value != "unknown",
         "priority" => value != "normal",
-        "expires_at" | "project" | "evidence" => false,
+        "expires_at" | "project" | "evidence" | "rides_along" => false,
         _ => true,
     });
     if let Some(Value::Object(data)) = fields.get_mut("data")
@@ -133,6 +133,7 @@ pub fn telling(notification: &str) -> Cow<'_, str> {
             .get("via")
             .is_some_and(|it| it == "hook" || it == "hub")
     {
+        // Earlier hubs wrote `rides_along` here.
         data.retain(|name, _| {
             !matches!(
                 name.as_str(),
@@ -248,12 +249,20 @@ mod tests {
         let said = json!({"id": 42_000, "ts": "2026-11-26T12:00:00.123Z", "from": "0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0",
             "from_name": "worker-12", "type": "complete", "msg": "done", "project": "/home/me/src/hub", "priority": "normal",
             "data": {"via": "hook", "event": "Stop", "turn": {"step": "stopped"}, "rides_along": "x", "said": "all of it"}, "session": "unknown", "parent": "lead",
-            "expires_at": "2026-12-03T12:00:00.123Z"});
+            "rides_along": "x", "expires_at": "2026-12-03T12:00:00.123Z"});
         let text = Framed::new(&[&said.to_string()], 0).text;
         let line = text.lines().nth(1).unwrap();
         assert!(line.len() - "done".len() <= 240, "{line}");
         let kept = said.as_object().unwrap().iter().filter(|(name, _)| {
-            !["project", "priority", "data", "session", "expires_at"].contains(&name.as_str())
+            let silent = [
+                "project",
+                "priority",
+                "data",
+                "session",
+                "rides_along",
+                "expires_at",
+            ];
+            !silent.contains(&name.as_str())
         });
         let shown: Value = serde_json::from_str(line).unwrap();
         assert!(shown.as_object().unwrap().iter().eq(kept), "{line}");

@@ -59,7 +59,7 @@ pub use inbox::{Dropped, Holder, InboxInfo, InboxTouched, Inboxes};
 pub use kind::{Kind, SessionState, UnknownKind};
 pub use name::{InboxName, InvalidName, ProjectName, is_unprintable, looks_reserved};
 pub use need::{Need, NeedKind, Needs, Quick, Settled, Snooze, Whole};
-pub use notification::{MAX_ITEM_BYTES, Notification, Post, Published, PublishedBatch};
+pub use notification::{CUT_MARK, MAX_ITEM_BYTES, Notification, Post, Published, PublishedBatch};
 pub use own_words::{OwnWords, Quoted, Said};
 pub use phase::{Phase, PhaseName, ToolCall};
 pub use preferences::{

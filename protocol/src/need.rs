@@ -100,6 +100,9 @@ pub struct Need {
     /// The session's permanent id, if the hub knows the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<InboxName>,
+    /// The inbox that a question or message names: `person` if it is to the person alone; absent if its type decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<InboxName>,
     /// The notification that says more: the question, or the session's last report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notification: Option<Seq>,
@@ -118,9 +121,15 @@ pub struct Need {
     /// Whether the person ends it by *Done*, or puts it off. Others end by their answer.
     #[serde(default)]
     pub closable: bool,
+    /// Whether it says, before its words, that the session has not taken a message of the person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untaken: bool,
     /// What it wants, after the name: `wants to run a command`.
     pub title: String,
-    /// The beginning of its text, at most 240 characters.
+    /// What it is about in one line, for a row: of a permission the tool with its most informative field.
+    #[serde(default)]
+    pub line: String,
+    /// The beginning of its text, at most 240 characters, without the mark of a heading.
     pub brief: String,
     /// Whether `brief` is the whole of what an answer allows or settles.
     pub complete: bool,

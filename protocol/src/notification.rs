@@ -9,6 +9,9 @@ use crate::{Evidence, InboxName, InboxTouched, Kind, Priority, ProjectName, Seq,
 /// in bytes.
 pub const MAX_ITEM_BYTES: usize = 64 * 1024;
 
+/// The member of a hook's JSON by which `hubctl hook` says that it has left out parts of it, with its size.
+pub const CUT_MARK: &str = "hub_cut";
+
 /// A stored notification. Fields keep this order on the wire.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Notification {
@@ -73,6 +76,9 @@ pub struct Notification {
     /// The name of the rule that muted it: it wakes and alerts nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub muted_by: Option<String>,
+    /// Why the hub's own notification wakes nobody, if its type and priority do not say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rides_along: Option<String>,
     /// The evidence of who gave an answer, as the hub observed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,

@@ -25,15 +25,18 @@ use hub_protocol::Seq;
 use hub_rules::forward::Forwards;
 use hub_watch::spool::Spool;
 use hub_watch::status_files::StatusFiles;
+use hub_watch::{claude_sessions, codex_rollouts, local_sessions, lost_answers};
 use tokio_util::sync::CancellationToken;
 
 mod log_output;
 mod member;
 pub mod storage;
 mod supervisor;
+mod tasks;
 
 use member::{Member, Running};
 use storage::Storage;
+use tasks::Tasks;
 
 /// `EX_IOERR` of sysexits: the storage failed.
 const EXIT_STORAGE: u8 = 74;
@@ -104,7 +107,8 @@ async fn run(
         .transpose()?;
     // The spool is stored before the sockets open. Without this, newer notifications would get smaller numbers.
     let spool = Spool::open(&dir.spool())?;
-    let submit = async |item| hub_watch::submit(&hub, item).await;
+    let own = hub.clone();
+    let submit = async move |item| hub_watch::submit(&own, item).await;
     spool.drain(&submit).await?;
     dir.make_status()?;
     // The handle receives the worktrees of sessions that begin later.
@@ -130,37 +134,43 @@ async fn run(
         None => routes.clone(),
     };
     let app = guard::protect(front, Guard::new(token, devices, &config.allowed_hosts));
-    let clock = tokio::spawn(clock::run(hub.clone(), shutdown.clone()));
+    let mut tasks = Tasks::new(shutdown.clone());
+    let (own, stop) = (|| hub.clone(), || shutdown.clone());
+    tasks.spawn("clock", clock::run(own(), stop()));
     // Before the announcement, because a signal between the two would kill the hub.
     stop_on_signal(shutdown.clone())?;
     announce(sockets.port())?;
     supervisor::ready(sockets.port());
-    let served = async {
-        let served = sockets.serve(app, &config.limits, shutdown.clone()).await;
-        // Without sockets no client can reach the hub, so it stops.
-        shutdown.cancel();
-        served
-    };
-    let clustered = async {
-        if let Some(cluster) = &cluster {
-            Box::pin(cluster.run(routes, &shutdown)).await;
-        }
-    };
-    let (served, (), (), (), (), (), (), (), (), (), ()) = tokio::join!(
-        served,
-        supervisor::watchdog(&hub, &shutdown),
-        clustered,
-        spool.watch(&submit, &shutdown),
-        status_bridge.run(),
-        hub_watch::local_sessions::watch(&hub, &status_files, &shutdown),
-        hub_watch::claude_sessions::watch(&hub, &status_files, &shutdown),
-        hub_watch::lost_answers::watch(&hub, &shutdown),
-        hub_push::run(&hub, dir.path(), &shutdown),
-        hub_rules::rules::run(&hub, &shutdown),
-        forwards.run(&hub, &shutdown),
+    let limits = config.limits.clone();
+    let until = stop();
+    tasks.spawn_fallible("sockets", async move {
+        sockets.serve(app, &limits, until).await
+    });
+    tasks.spawn("watchdog", supervisor::watchdog(own(), stop()));
+    if let Some(cluster) = cluster {
+        let until = stop();
+        tasks.spawn("cluster", async move { cluster.run(routes, &until).await });
+    }
+    let until = stop();
+    tasks.spawn("spool", async move { spool.watch(&submit, &until).await });
+    tasks.spawn("status files", status_bridge.run());
+    tasks.spawn(
+        "processes of sessions",
+        local_sessions::watch(own(), status_files.clone(), stop()),
     );
-    served?;
-    clock.await?;
+    tasks.spawn(
+        "session files of Claude Code",
+        claude_sessions::watch(own(), status_files, stop()),
+    );
+    tasks.spawn("rollouts of Codex", codex_rollouts::watch(own(), stop()));
+    tasks.spawn("lost answers", lost_answers::watch(own(), stop()));
+    tasks.spawn(
+        "pushes",
+        hub_push::run(own(), dir.path().to_owned(), stop()),
+    );
+    tasks.spawn("rules", hub_rules::rules::run(own(), stop()));
+    tasks.spawn("forwards", forwards.run(own(), stop()));
+    tasks.join().await?;
     let offered = stop_hub(hub, archive, writer).await?;
     if let Some(deliveries) = deliveries
         && let Err(error) = deliveries.end_run(offered)

@@ -161,6 +161,68 @@ fn an_open_permission_is_left_to_the_person() {
     assert_eq!(codex.requests_with("news during a dialog"), 1);
 }
 
+/// Waits until the session needs this of the person, because a turn failed; returns the need.
+fn needs_after(hub: &InstalledHub, kind: &str, why: &str) -> Value {
+    let need = until(&format!("it needs {kind}"), || {
+        let list: Value = serde_json::from_str(&hub.hubctl(&["needs", "--json"])).expect("JSON");
+        let mut all = list["needs"].as_array().expect("a list").iter();
+        all.find(|it| it["kind"] == kind).cloned()
+    });
+    let brief = need["brief"].as_str().expect("a text");
+    assert!(brief.contains(why), "{brief}");
+    need
+}
+
+/// Lets the model's API refuse a turn with this HTTP status, and then take another one.
+fn assert_blocked(args: &[&str], status: u16, (kind, why): (&str, &str)) {
+    let hub = installed();
+    let fails = Reply::Fails(status, "scripted_error".into());
+    // What the model has not answered is in its next request too.
+    let again = Reply::text("dug");
+    let script = rules([("Dig with care", again), ("Dig a tunnel", fails)]);
+    let codex = hub.codex_terminal(args, script);
+    greet(&hub, &codex);
+    codex.submit("Dig a tunnel");
+    needs_after(&hub, kind, why);
+    assert_eq!(hub.session("main")["phase"]["name"], "blocked", "{status}");
+    codex.submit("Dig with care");
+    hub.state("main", "complete");
+    let needs = hub.hubctl(&["needs"]);
+    assert!(!needs.contains(kind), "{needs}");
+}
+
+#[test]
+fn a_turn_at_a_rate_limit_blocks_the_session_until_it_works_again() {
+    assert_blocked(&[], 429, ("limit", "429 Too Many Requests"));
+}
+
+#[test]
+fn a_turn_that_the_models_api_fails_blocks_a_session_without_an_app_server() {
+    assert_blocked(&["--no-daemon"], 500, ("limit", "internal_server_error"));
+}
+
+#[test]
+fn a_turn_that_a_retry_would_not_help_is_an_error() {
+    assert_blocked(&[], 401, ("error", "401"));
+}
+
+#[test]
+fn a_session_whose_turn_failed_is_woken() {
+    let hub = installed();
+    let fails = Reply::Fails(429, "scripted_error".into());
+    let answers = Reply::text("dug");
+    let script = rules([("news after", answers), ("Dig a tunnel", fails)]);
+    let codex = hub.codex_terminal(&[], script);
+    greet(&hub, &codex);
+    codex.submit("Dig a tunnel");
+    needs_after(&hub, "limit", "429");
+    let id = hub.send("primary", "builder", "news after a failure");
+    codex.model.until_received("news after a failure");
+    hub.step(id, "acked");
+    assert_eq!(steps(&hub, id), BY_APP_SERVER);
+    assert_eq!(codex.requests_with("news after a failure"), 1);
+}
+
 #[test]
 fn sessions_that_share_an_app_server_are_woken_apart() {
     let hub = installed();

@@ -9,7 +9,7 @@ use crate::clients::{
 use crate::pane::is_woken_by_its_pane;
 use crate::questions::{
     closes_a_permission_before_the_command_ends, denies_a_subagent_from_the_hub,
-    is_allowed_from_the_hub, is_answered_from_the_hub,
+    is_allowed_from_the_hub, is_answered_from_the_hub, runs_again_what_is_always_allowed,
 };
 use crate::same_file::alerts_the_other_session_of_its_file;
 use crate::support::{Tools, Vendor};
@@ -33,12 +33,14 @@ each! {
     opencode_1 = OPENCODE_1:
         reports_a_turn_and_receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
         closes_a_permission_given_in_the_terminal, is_allowed_from_the_hub, is_answered_from_the_hub,
-        denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file;
+        denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file,
+        runs_again_what_is_always_allowed;
     // On a busy machine `opencode run` ends before its plugin has reported the turn's end.
     opencode_2 = OPENCODE_2:
         receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
         closes_a_permission_given_in_the_terminal, is_allowed_from_the_hub,
-        denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file;
+        denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file,
+        runs_again_what_is_always_allowed;
     pi = PI:
         reports_a_turn_and_receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
         alerts_the_other_session_of_its_file;
@@ -54,7 +56,8 @@ each! {
     kilo = KILO:
         reports_a_turn_and_receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
         closes_a_permission_given_in_the_terminal, is_allowed_from_the_hub, is_answered_from_the_hub,
-        denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file;
+        denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file,
+        runs_again_what_is_always_allowed;
 }
 
 /// The input of the tool with which most agents ask.
@@ -85,6 +88,7 @@ pub(crate) const OPENCODE_1: Vendor = Vendor {
             "task",
             r#"{"description": "look", "prompt": "Go and look", "subagent_type": "general"}"#,
         ),
+        always: "bash(touch *) until the agent is restarted",
         ..Tools::NONE
     },
 };
@@ -110,6 +114,7 @@ const OPENCODE_2: Vendor = Vendor {
             r#"{"description": "look", "prompt": "Go and look", "agent": "general"}"#,
         ),
         denied: "Unable to execute command",
+        always: "shell(touch *) in this project, for good",
         ..Tools::NONE
     },
     ..OPENCODE_1

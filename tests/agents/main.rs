@@ -15,6 +15,7 @@ mod listeners;
 mod mcp;
 mod names;
 mod outage;
+mod page;
 mod pane;
 mod payloads;
 mod permissions;

@@ -106,6 +106,29 @@ pub(crate) fn is_allowed_from_the_hub(vendor: &Vendor) {
     is_taken(&hub, &asked);
 }
 
+/// Allows a command always, as the agent offers it; the same command must run again without a question.
+pub(crate) fn runs_again_what_is_always_allowed(vendor: &Vendor) {
+    let (hub, vendor) = (InstalledHub::without_hooks(Hub::builder()), vendor.asking());
+    let touch = || {
+        let input = json!({ "command": "touch granted", "description": "Do it" });
+        Reply::tool(vendor.tools.shell, input)
+    };
+    let script = rules([("First", touch()), ("Second", touch())]);
+    let model = vendor.install(&hub, script);
+    let terminal = vendor.open(&hub, model);
+    terminal.submit("First");
+    let asked = asks_for_file(&hub);
+    assert_eq!(asked["controls"][0]["always"], vendor.tools.always, "{asked}");
+    answer(&hub, &asked, "allow always");
+    hub.all_published(" completed", 1);
+    is_taken(&hub, &asked);
+    std::fs::remove_file(hub.project().join("granted")).expect("it was made");
+    terminal.submit("Second");
+    hub.all_published(" completed", 2);
+    file(&hub, "granted");
+    assert_eq!(hub.all_published("needs a permission", 1).len(), 1);
+}
+
 /// Lets a subagent ask for a permission, and denies it; the subagent's model must read that.
 pub(crate) fn denies_a_subagent_from_the_hub(vendor: &Vendor) {
     let (hub, vendor) = (InstalledHub::without_hooks(Hub::builder()), vendor.asking());

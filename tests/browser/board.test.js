@@ -372,14 +372,14 @@ test("a message wakes the waiter of its session, and the page says so", async ()
   assert.equal(await field.inputValue(), "");
 });
 
-test("the page says that a message woke no waiter and is pending", async () => {
+test("the page says why nothing delivers a message, and that it is pending", async () => {
   const hub = await startHub();
   await register(hub, "w1");
   const page = await openDashboard(hub, { path: AGENTS });
   const opened = await open(page, "w1");
   await opened.getByRole("textbox").fill("hello");
   await opened.getByRole("button", { name: "Send" }).click();
-  await opened.getByText("Sent; no waiter was woken.").waitFor();
+  await opened.getByText("Your message was not taken:").waitFor();
   await opened.getByText("1 pending").waitFor();
 });
 

@@ -10,13 +10,14 @@ import { join } from "node:path";
 import {
   allow,
   axe,
+  follow,
   openDashboard,
   startHub,
   TARGET,
   test,
   until,
 } from "./support/index.js";
-import { LONG, permission } from "./support/needs.js";
+import { dialog, LONG, permission } from "./support/needs.js";
 import { agents, world, WORLD_ARGS } from "./support/world.js";
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -95,6 +96,22 @@ for (const look of LOOKS) {
     await picture(page, `sent-${name}`);
   });
 
+  test(`short needs fit, ${name}`, async () => {
+    const hub = await startHub();
+    await agents(hub, 8);
+    await short(hub);
+    const page = await openDashboard(hub, look);
+    await page.locator(".queue-row").nth(5).waitFor();
+    for (const from of ["offered", "planned", "search"]) {
+      if (look.width < 900) await follow(page, "?");
+      await page.locator(".queue-row", { hasText: from }).first().click();
+      await page.locator("hub-stage h3", { hasText: from }).waitFor();
+      await picture(page, `short-${from}-${name}`);
+    }
+    await page.keyboard.type(VIEWS.agents);
+    await picture(page, `short-agents-${name}`);
+  });
+
   for (const [kind, { ask: add }] of Object.entries(LONG)) {
     test(`a long ${kind} fits, ${name}`, async () => {
       const hub = await startHub();
@@ -157,6 +174,41 @@ for (const look of LOOKS) {
     await stranger.getByRole("alert").waitFor();
     await picture(stranger, `sign-in-refused-${name}`);
   });
+}
+
+/** A permission that offers more, a short plan, and a session that has just started. @param {Hub} hub */
+async function short(hub) {
+  const [project, session_id] = ["/home/me/src/hub", "offered"];
+  const asked = {
+    hook_event_name: "permission.asked",
+    session_id,
+    cwd: project,
+    answerable: true,
+    properties: {
+      permission: "bash",
+      always: ["npm run *"],
+      metadata: { command: "npm run build", description: "Builds it" },
+    },
+  };
+  hub
+    .hook("opencode", asked, { project, name: session_id, pane: "%1" })
+    .catch(() => {});
+  await dialog(
+    hub,
+    {
+      tool_name: "ExitPlanMode",
+      tool_input: {
+        plan: "# Plan: move the tests\n\n1. Move them.\n2. Run them.",
+        planFilePath: "/home/me/.claude/plans/p.md",
+      },
+    },
+    { from: "planned" },
+  );
+  await hub.hook(
+    "claude",
+    { hook_event_name: "SessionStart", session_id: "fresh", cwd: project },
+    { project, name: "fresh" },
+  );
 }
 
 /**

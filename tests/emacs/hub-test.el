@@ -158,7 +158,9 @@ The agent's hook waits for the answer."
         (let-alist (hub-test-question third)
           (should (equal .answers '("a; b" "-x")))))
       ;; A second answer is refused with the reason.
-      (let ((refused (should-error (hub--answer `((id . ,(number-to-string second))) "allow")
+      (let ((refused (should-error (hub--answer `((id . ,(number-to-string second))
+                                                  (revision . ,second))
+                                                "allow")
                                    :type 'user-error)))
         (should (string-match-p "answered" (error-message-string refused)))))))
 
@@ -177,11 +179,20 @@ The agent's hook waits for the answer."
         (call-interactively #'hub-view-need)
         (with-current-buffer "*hub need*"
           (should (string-search words (buffer-string))))
-        (let ((project (alist-get 'project (need "stopped-1"))))
+        (let ((project (alist-get 'project (need "stopped-1")))
+              (earlier (mapcar (lambda (it) (if (eq (car it) 'revision) '(revision . 1) it))
+                               (need "stopped-1"))))
+          ;; A text that was read before is not what is answered.
+          (should-error (hub--answer earlier "Go on.") :type 'user-error)
           (hub-test-with-input '("Go on.") (call-interactively #'hub-answer))
           (let-alist (hub--parse (hub--run (list "history" "--limit" "1" "--json"
                                                  "--project" project)))
             (should (equal (list .to .msg) '("stopped-1" "Go on.")))))
+        ;; Nothing wakes this session.
+        (hub-test-until (lambda ()
+                          (equal (alist-get 'title (need "stopped-1"))
+                                 "has not taken your message")))
+        (hub--run (list "done" (alist-get 'id (need "stopped-1"))))
         (hub-test-goto (alist-get 'id (need "stopped-2")))
         (call-interactively #'hub-done)
         (should-not (need "stopped-2"))))))
@@ -213,7 +224,7 @@ The agent's hook waits for the answer."
         (set-window-start (get-buffer-window nil t) (- hub--request-end 5))
         (call-interactively #'hub-allow))
       (should (equal (state long) "answered"))
-      (hub--answer `((id . ,hidden)) "deny"))
+      (hub--answer `((id . ,hidden) (revision . ,(string-to-number hidden))) "deny"))
     ;; The hub does not have the change that this would make.
     (let* ((file (hub-test-held-tool "asker-7" "Write" "{\"file_path\": \"/a\"}"))
            (refused (should-error

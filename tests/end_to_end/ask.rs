@@ -43,6 +43,23 @@ fn question(place: &Place) -> Question {
 }
 
 #[test]
+fn several_lines_are_listed_below_each_other_and_elsewhere_is_named() {
+    let place = place();
+    let ask = place.hubctl("ask --from w1 --project /r/shop --wait 0");
+    ask.args(&["First\nSecond \u{1b}[2J"]).ok();
+    let listed = place.ctl("questions --project /r/shop");
+    let lines: Vec<_> = listed.stdout.lines().map(str::trim_start).collect();
+    assert_eq!(
+        lines[1..],
+        ["First", r#""Second [U+001B][2J""#],
+        "{listed:?}"
+    );
+    place.ctl("questions").prints("w1 in /r/shop  asks");
+    let none = place.hubctl("questions --project /r/other").ok();
+    none.warns("no open questions in this project, 1 in others: `hubctl questions --all-projects`");
+}
+
+#[test]
 fn a_waiting_asker_gets_the_answer_once() {
     let place = place();
     let ask = "ask --wait 60 'Which db?' --option postgres --option sqlite";

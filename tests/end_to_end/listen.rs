@@ -104,18 +104,3 @@ fn a_listening_primary_is_woken_at_the_deadline() {
     assert_eq!(heard.len(), 1);
     assert!(heard[0].starts_with("Expected w1 within 1 s"), "{heard:?}");
 }
-
-#[test]
-fn an_expected_name_does_not_match_a_session_with_a_longer_name() {
-    let place = place();
-    place.sessions(&["build-2"]);
-    let told = lead(&place, "expect build --within 1h");
-    assert_eq!(told.stdout, "lead will be notified when build stops\n");
-    for (session, count) in [("build-2", 0), ("build", 1)] {
-        // A notification without a type is a stop.
-        place.ctl(format!("notify --from {session} x"));
-        assert_eq!(pending(&place), count, "{session}");
-    }
-    let last = place.said().pop().unwrap();
-    assert!(last.contains("build finished"), "{last}");
-}

@@ -180,6 +180,21 @@ fn a_reset_ends_each_wait_at_once() {
 }
 
 #[test]
+fn a_wait_for_senders_ends_once_each_has_said_that_it_is_done_also_without_a_type() {
+    let place = Place::with_hub();
+    let wait = place
+        .hubctl("wait --inbox jobs --all build,tests --timeout 1h")
+        .spawn();
+    until("it waits", || !place.waiters().is_empty());
+    place.ctl("notify --from build --to jobs built");
+    place.ctl("notify --from tests --type progress --to jobs running");
+    assert!(!place.waiters().is_empty(), "one is not done");
+    place.ctl("notify --from tests --to elsewhere tested");
+    let done = wait.end().ok().warns_of_nothing();
+    assert_eq!(done.messages(), ["built", "running"]);
+}
+
+#[test]
 fn a_notification_held_by_a_wake_limit_is_shown_everywhere() {
     let place = place(&["wake.per_sender_per_minute=0"]);
     let _wait = place.registered(WAITERS[1].call(&place, "1h"));

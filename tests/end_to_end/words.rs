@@ -95,7 +95,7 @@ fn an_answer_contains_its_question() {
     place.sessions(&["w1"]);
     let id = place.by("w1", "ask 'Which\ndb?'").ok().word();
     let done = place.ctl(format!("answer {id} sqlite"));
-    done.prints("Which\\ndb?");
+    done.prints("\"Which db?\"");
     let waited = place.by("w1", "wait --json").ok();
     let answer: Notification = read(waited.stdout.trim());
     let expected = ("sqlite", Some("Which db?"));

@@ -174,7 +174,7 @@ async fn a_permission_of_copilot_and_of_opencode_is_given_from_the_hub() {
     let copilot = json!({ "hook_event_name": "permissionRequest", "hookName": "permissionRequest", "toolName": "bash",
         "toolInput": { "command": "touch it" }, "permissionSuggestions": [] });
     let opencode = json!({ "hook_event_name": "permission.asked", "answerable": true, "properties": {
-        "id": "per_1", "sessionID": "s1", "permission": "bash", "patterns": ["touch it"], "metadata": { "command": "touch it" } } });
+        "id": "per_1", "sessionID": "s1", "permission": "bash", "patterns": ["touch it"], "always": ["touch *"], "metadata": { "command": "touch it" } } });
     for (agent, event, answer, expected) in [
         ("copilot", &copilot, "allow", allow),
         ("copilot", &copilot, "deny: not now", deny),

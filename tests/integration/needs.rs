@@ -30,6 +30,17 @@ async fn close(client: &Client, id: &Value, how: &str, body: Value) -> u16 {
     client.post_json(&path, body).await.status
 }
 
+/// Lets a session wait at its inbox, so that a message reaches it.
+async fn waits(client: &Client, session: &'static str) -> tokio::task::JoinHandle<Value> {
+    let waiting = client.clone();
+    let path = format!("/wait?session={session}&timeout=20");
+    let waits = tokio::spawn(async move { waiting.read(&path).await });
+    while client.session(session).await["waiter"].is_null() {
+        tokio::task::yield_now().await;
+    }
+    waits
+}
+
 #[tokio::test]
 async fn reading_ends_no_need_and_each_ends_when_it_is_met() {
     let (hub, client) = memory_hub();
@@ -52,6 +63,7 @@ async fn reading_ends_no_need_and_each_ends_when_it_is_met() {
     assert_eq!(close(&client, &open[1]["id"], "done", json!({})).await, 204);
     assert_eq!(kinds(&client).await, json!(["turn"]));
     let reply = json!({ "to": "w1", "type": "message", "from": "person", "msg": "SQLite" });
+    let _waits = waits(&client, "w1").await;
     hub.person().await.notify(reply).await;
     assert_eq!(kinds(&client).await, json!([]), "after a reply");
 }
@@ -294,15 +306,126 @@ async fn a_reply_to_a_turn_is_the_persons_message_and_ends_it() {
         .await
         .expect(422);
     assert_eq!(kinds(&client).await, json!(["turn"]));
+    let waits = waits(&client, "w1").await;
     person.post_json(&path, reply(revision)).await.expect(201);
     assert_eq!(kinds(&client).await, json!([]));
-    let got = client.read("/wait?session=w1&timeout=5").await;
+    let got = waits.await.expect("a reply");
     let got = &got["notifications"][0];
     assert_eq!(
         (&got["msg"], &got["from"]),
         (&json!("SQLite"), &json!("person"))
     );
     person.post_json(&path, reply(revision)).await.expect(404);
+}
+
+/// Waits until the only need is like this.
+async fn until_need(client: &Client, is_it: impl Fn(&Value) -> bool) -> Value {
+    let mut events = client.events("?kinds=need").await;
+    loop {
+        let list = events.next_of("need").await.data["needs"].take();
+        let [need] = &list.as_array().expect("a list")[..] else {
+            continue;
+        };
+        if is_it(need) {
+            return need.clone();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_nothing_delivers_is_the_persons_turn_again_and_says_why() {
+    let (hub, client) = memory_hub();
+    stop(&client, "w1", "Which database?").await;
+    let need = needs(&client).await[0].clone();
+    let id = need["id"].as_str().expect("an id").to_owned();
+    let path = format!("/needs/{id}");
+    let reply = json!({ "reply": "SQLite" });
+    let person = hub.person().await;
+    let answer = format!("{path}/answer");
+    person.post_json(&answer, &reply).await.expect(201);
+    let untaken = |it: &Value| it["untaken"] == true && it["title"] == "has not taken your message";
+    let need = until_need(&client, untaken).await;
+    assert_eq!(
+        (&need["id"], &need["kind"], &need["counts"]),
+        (&json!(id), &json!("turn"), &json!(true))
+    );
+    let whole = client.read(&path).await;
+    let text = whole["text"].as_str().expect("a text");
+    assert!(
+        text.starts_with("Your message was not taken: nothing can wake w1: "),
+        "{text}"
+    );
+    assert!(text.contains("Type in its terminal"), "{text}");
+    assert!(text.ends_with("Your message: SQLite"), "{text}");
+    assert_eq!(whole["context"], "Which database?");
+    assert_eq!(close(&client, &json!(id), "done", json!({})).await, 204);
+    assert_eq!(kinds(&client).await, json!([]), "it is closed");
+    let old = json!({ "reply": "again", "revision": 1 });
+    person.post_json(&answer, &old).await.expect(404);
+    // What the session ends without comes up again.
+    stop(&client, "w1", "And now?").await;
+    let ended = json!({ "hook_event_name": "SessionEnd", "reason": "other" });
+    let last = json!({ "to": "w1", "type": "message", "from": "person", "msg": "Push" });
+    person.notify(last).await;
+    client.hook("", "w1", ended).await;
+    let need = until_need(&client, untaken).await;
+    let brief = need["brief"].as_str().expect("a text");
+    assert!(brief.contains("session w1 ended at "), "{brief}");
+    assert_eq!(need["answerable"], false);
+    assert_eq!(close(&client, &need["id"], "done", json!({})).await, 204);
+    assert_eq!(kinds(&client).await, json!([]));
+}
+
+#[tokio::test]
+async fn a_message_on_its_way_is_an_answered_turn_until_the_session_has_it() {
+    let (hub, client) = memory_hub();
+    stop(&client, "w1", "The tests are green.").await;
+    let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });
+    client.hook("", "w1", prompt).await;
+    assert_eq!(client.read("/needs").await["needs"], json!([]));
+    let message = json!({ "to": "w1", "type": "message", "from": "person", "msg": "and push" });
+    hub.person().await.notify(message).await;
+    let need = until_need(&client, |it| it["settled"].is_object()).await;
+    let how =
+        json!({ "state": "answered", "by": "person", "answer": "and push", "delivery": "stored" });
+    assert_eq!((&need["kind"], &need["settled"]), (&json!("turn"), &how));
+    assert_eq!(
+        (&need["brief"], &need["counts"]),
+        (&json!("go"), &json!(false)),
+        "after the last words of its conversation"
+    );
+    let used = |id: &str| json!({ "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_use_id": id });
+    client.hook("", "w1", used("t1")).await;
+    until_need(&client, |it| it["settled"]["delivery"] == "delivered").await;
+    client.hook("", "w1", used("t2")).await;
+    while client.read("/needs").await["needs"] != json!([]) {}
+}
+
+#[tokio::test]
+async fn a_request_of_which_parts_are_left_out_is_never_whole() {
+    let (_hub, client) = memory_hub();
+    let mut request = bash("make");
+    request["hub_cut"] = "4000000 bytes".into();
+    let (asker, mut events) = (client.clone(), client.events("?kinds=need").await);
+    let held = tokio::spawn(async move { asker.hook("", "w1", request).await });
+    let need = loop {
+        let list = events.next_of("need").await.data;
+        let need = &list["needs"][0];
+        if need["kind"] == "permission" {
+            break need.clone();
+        }
+    };
+    assert_eq!(
+        (&need["complete"], &need["quick"]),
+        (&json!(false), &Value::Null)
+    );
+    let path = format!("/needs/{}", need["id"].as_str().expect("an id"));
+    let whole = client.read(&path).await;
+    assert_eq!(whole["controls"][0]["allow"], false, "{whole}");
+    assert_eq!(whole["text"], "Bash: make");
+    let id = need["notification"].as_u64().expect("a number");
+    assert_eq!(client.question(id).await["data"]["cut"], "4000000 bytes");
+    held.abort();
 }
 
 #[tokio::test]

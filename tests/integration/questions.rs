@@ -557,7 +557,7 @@ async fn a_request_says_whether_its_text_is_the_whole_of_it() {
         (
             "Write",
             json!({"file_path": "/a", "content": "curl"}),
-            "Write: file_path: /a\ncontent: curl",
+            "Write: /a\ncontent: curl",
             true,
         ),
         (

@@ -357,25 +357,6 @@ async fn four_programs_run_at_a_time_and_a_firing_survives_kill_9_and_starts_onc
 }
 
 #[tokio::test]
-async fn after_kill_9_a_repeated_request_does_not_notify_again() {
-    let rule = "[[on]]\nname = 'n'\ntype = ['error']\ncooldown = '0s'\nnotify = { to = 'person', msg = 'red' }\n";
-    let (mut hub, client, _dir) = hub_with_rules(rule);
-    for restarts in [false, true, false] {
-        if restarts {
-            hub.crash();
-        }
-        let post = client.post("/notify").header("idempotency-key", "k1");
-        let answer = post
-            .json(&json!({ "from": "ci", "type": "error", "msg": "x" }))
-            .await;
-        assert!(answer.status == 200 || answer.status == 201, "{answer:?}");
-    }
-    hub.crash();
-    assert_eq!(to_person(&client).await, json!(["red"]));
-    assert_eq!(fired(&client).await, json!([1]));
-}
-
-#[tokio::test]
 async fn an_escalation_calls_the_person_unless_it_is_settled_in_time() {
     let rule = "[[on]]\nname = 'e'\nfrom = ['*']\ncooldown = '0s'\nescalate = '2s'\n";
     let (mut hub, client, _dir) = hub_with_rules(rule);

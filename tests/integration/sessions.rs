@@ -212,19 +212,6 @@ async fn attempts_under_ever_new_names_leave_room_for_the_questions_of_agents() 
 }
 
 #[tokio::test]
-async fn a_question_can_be_withdrawn() {
-    let (_hub, client) = memory_hub();
-    let id = client.asks("worker").await;
-    let path = format!("/questions/{id}/withdraw");
-    let withdrawn = client.post_json(&path, json!({})).await;
-    assert_eq!(withdrawn.expect(200).json()["state"], "withdrawn");
-    let open = client.read("/questions").await;
-    assert_eq!(open["questions"], json!([]));
-    let all = client.read("/questions?state=all").await;
-    assert_eq!(all["questions"][0]["state"], "withdrawn");
-}
-
-#[tokio::test]
 async fn a_session_with_the_primary_role_reads_primary_but_not_its_own_notifications() {
     let (_hub, client) = memory_hub();
     client.register("boss", json!({})).await;

@@ -131,7 +131,9 @@ async fn check(dialog: &Dialog, rows: &[(Value, Value, &str)]) {
 async fn the_end_of_the_call_tells_whether_a_permission_or_its_denial_counted() {
     let (allow, deny) = (json!({ "verdict": "allow" }), json!({ "verdict": "deny" }));
     let always = json!({ "verdict": "allow_always" });
-    let dialog = Dialog::of_claude("Bash", json!({ "command": "make" }));
+    let mut dialog = Dialog::of_claude("Bash", json!({ "command": "make" }));
+    let rules = json!([{ "toolName": "Bash", "ruleContent": "make" }]);
+    dialog.asked["permission_suggestions"] = json!([{ "type": "addRules", "rules": rules }]);
     let ran = || bash("PostToolUse", "make");
     let failed = || bash("PostToolUseFailure", "make");
     let another_ran = || bash("PostToolUse", "ls");

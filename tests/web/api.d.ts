@@ -42,6 +42,7 @@ export interface Schemas {
         hops?: number;
         received?: Schemas["Timestamp"];
         muted_by?: string;
+        rides_along?: string;
         evidence?: Schemas["Evidence"];
         turn?: Schemas["Seq"];
         repeats?: Schemas["Seq"];
@@ -313,13 +314,16 @@ export interface Schemas {
         project: Schemas["Project"];
         name: string;
         session?: Schemas["Name"];
+        to?: Schemas["Name"];
         notification?: Schemas["Seq"];
         priority: Schemas["Priority"];
         alert?: Schemas["Alert"];
         silenced?: string;
         counts: boolean;
         closable: boolean;
+        untaken?: boolean;
         title: string;
+        line: string;
         brief: string;
         complete: boolean;
         revision: Schemas["Seq"];

@@ -20,6 +20,7 @@ const session = ({
   silent: false,
   pending: 0,
   wake: "none",
+  state: "complete",
   phase: { name: phase, since, text, tool },
   ...fields,
 });
@@ -47,6 +48,12 @@ test("the groups are in the order of urgency, and ended sessions are in none", (
     "working: work",
     "done: done",
   ]);
+});
+
+test("a session that waits for its first prompt is not done", () => {
+  const started = session({ id: "new", phase: "done", state: undefined });
+  const done = session({ id: "old", phase: "done" });
+  assert.deepEqual(shown([started, done]), ["started: new", "done: old"]);
 });
 
 test("the longest in a phase is first; of those that are done, the latest", () => {
@@ -146,7 +153,7 @@ test("a row says the tool that runs, the question or the text of the phase", () 
     "prompt",
   );
   assert.equal(
-    activity({ name: "needs_you", since }, { brief: "Drop it?" }),
+    activity({ name: "needs_you", since }, { line: "Drop it?" }),
     "Drop it?",
   );
 });

@@ -101,4 +101,5 @@ test("background work is described in a sentence", () => {
   ];
   assert.equal(summarize(all), "2 working, 1 complete.");
   assert.equal(summarize([]), "No agent is running.");
+  assert.equal(summarize([session({ id: "new" })]), "1 just started.");
 });

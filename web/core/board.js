@@ -1,6 +1,6 @@
 /** The board: live sessions grouped by phase, workers below their parents, as a flat list of lines. */
 
-import { projectName, sessionFinder } from "./sessions.js";
+import { hasStarted, projectName, sessionFinder } from "./sessions.js";
 
 /** @import { Need, Phase, Session } from './types.js' */
 
@@ -15,17 +15,20 @@ import { projectName, sessionFinder } from "./sessions.js";
  * @property {string} [parent] the name of its parent, if that is in another group
  *
  * @typedef {object} Group
- * @property {Phase['name']} name
+ * @property {GroupName} name
  * @property {string} title
  * @property {BoardRow[]} rows
+ *
+ * @typedef {Phase['name']|'started'} GroupName A session that waits for its first prompt has done nothing yet.
  */
 
-/** The groups in their order on the board. @type {readonly {name: Phase['name'], title: string}[]} */
+/** The groups in their order on the board. @type {readonly {name: GroupName, title: string}[]} */
 export const GROUPS = [
   { name: "needs_you", title: "Needs you" },
   { name: "your_turn", title: "Your turn" },
   { name: "blocked", title: "Blocked" },
   { name: "working", title: "Working" },
+  { name: "started", title: "Just started" },
   { name: "done", title: "Done" },
 ];
 
@@ -62,9 +65,14 @@ export function board(sessions, { query = "", sort = "time" } = {}) {
         phase.name !== "gone" && matches(session, phase, words),
     );
   return GROUPS.map(({ name, title }) => {
-    const members = rows.filter(({ phase }) => phase.name === name);
+    const members = rows.filter((row) => groupOf(row) === name);
     return { name, title, rows: order(members, find, name, sort) };
   }).filter((group) => group.rows.length > 0);
+}
+
+/** @param {Member} row @returns {GroupName} */
+function groupOf({ session, phase }) {
+  return phase.name === "done" && hasStarted(session) ? "started" : phase.name;
 }
 
 /**
@@ -82,10 +90,10 @@ export function density(count) {
  * The current activity of a session in one line.
  *
  * @param {Phase} phase
- * @param {Pick<Need, 'brief'>} [need] its oldest open question
+ * @param {Pick<Need, 'line'>} [need] its oldest open question
  */
 export function activity({ name, text = "", tool }, need) {
-  if (name === "needs_you" && need) return text || need.brief;
+  if (name === "needs_you" && need) return text || need.line;
   if (name === "working" && tool)
     return `${tool.name}${tool.on ? ` ${tool.on}` : ""}`;
   return text;
@@ -135,7 +143,7 @@ function matches({ name, project, agent, title }, { text, tool }, words) {
  *
  * @param {Member[]} members
  * @param {(project: string, name: string) => Session|undefined} find
- * @param {Phase['name']} group
+ * @param {GroupName} group
  * @param {Sort} sort
  * @returns {BoardRow[]}
  */
@@ -178,14 +186,14 @@ function order(members, find, group, sort) {
 }
 
 /**
- * By time: the session that has waited longest comes first; of those that are done, the latest.
+ * By time: the session that has waited longest comes first; of those that have just started or are done, the latest.
  *
- * @param {Phase['name']} group
+ * @param {GroupName} group
  * @param {Sort} sort
  * @returns {(a: Member, b: Member) => number}
  */
 function comparison(group, sort) {
-  const direction = group === "done" ? -1 : 1;
+  const direction = group === "done" || group === "started" ? -1 : 1;
   const byTime = (/** @type {Member} */ a, /** @type {Member} */ b) =>
     direction * (Date.parse(a.phase.since) - Date.parse(b.phase.since) || 0);
   const byName = (/** @type {Member} */ a, /** @type {Member} */ b) =>

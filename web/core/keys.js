@@ -56,7 +56,7 @@ export const KEYS = [
   {
     id: "always",
     keys: ["Shift+A"],
-    label: "Approve, and the like for this session",
+    label: "Approve, and from now on what the button says",
     scope: "Queue",
   },
   {

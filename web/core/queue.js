@@ -56,8 +56,3 @@ export function successor(gone, before, now) {
 export function wayOf({ settled }) {
   return settled?.delivery ?? (settled ? "answered" : "not sent yet");
 }
-
-/** The beginning of a need's text, in a line. @param {Need} need */
-export function briefOf({ brief }) {
-  return brief.replace(/\s+/g, " ").trim();
-}

@@ -123,6 +123,14 @@ export function wakeLabel({ wake, waiter }, holder = waiter) {
   return { text: WAKE_LABELS[wake].text, means: WAKE_LABELS[wake].means + way };
 }
 
+/** A session that has reported nothing since it started, in words. */
+const STARTED = "just started";
+
+/** Whether a session waits for its first prompt. @param {Pick<Session, 'state'|'gone'>} session */
+export function hasStarted(session) {
+  return session.state === undefined && !session.gone;
+}
+
 /** The order of states in the summary. */
 const COUNTED = [
   "working",
@@ -131,6 +139,7 @@ const COUNTED = [
   "blocked",
   "error",
   "complete",
+  STARTED,
 ];
 
 /**
@@ -142,7 +151,7 @@ export function summarize(sessions) {
   /** @type {Map<string, number>} */
   const counts = new Map();
   for (const session of sessions) {
-    const { state } = stateLabel(session);
+    const state = hasStarted(session) ? STARTED : stateLabel(session).state;
     if (!isEnded(session)) counts.set(state, (counts.get(state) ?? 0) + 1);
   }
   const parts = COUNTED.filter((state) => counts.has(state)).map(

@@ -41,5 +41,10 @@ export const KINDS = [
   "ended",
 ];
 
+/** A type of notifications for people: an agent that asks for an approval needs a permission. @param {Kind} kind */
+export function kindText(kind) {
+  return kind === "approval" ? "permission" : kind;
+}
+
 /** @type {Priority[]} */
 export const PRIORITIES = ["urgent", "high", "normal", "low"];

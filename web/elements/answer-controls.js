@@ -63,10 +63,7 @@ function decision({ allow, always, edits }, isPlan, name, send) {
   /** @type {[string, Answer['verdict']]|false} */
   const more = edits
     ? ["Approve and accept edits", "accept_edits"]
-    : always !== undefined && [
-        `Allow ${always} for this session`,
-        "allow_always",
-      ];
+    : always !== undefined && [`Allow ${always}`, "allow_always"];
   const approve = allow
     ? () => send({ verdict: "allow" }, "Approve")
     : undefined;

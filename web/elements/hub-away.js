@@ -15,6 +15,7 @@ import {
 import { wordsOf } from "../core/attention.js";
 import { projectName, sessionFinder } from "../core/sessions.js";
 import { age } from "../core/time.js";
+import { kindText } from "../core/types.js";
 import { openNotification } from "../hub/alerts.js";
 import { Problem } from "../hub/problem.js";
 
@@ -206,7 +207,7 @@ export class HubAway extends StoreElement {
     return h(
       "li",
       {},
-      stateBadge({ state: type, text: isOpen ? "open" : type }),
+      stateBadge({ state: type, text: isOpen ? "open" : kindText(type) }),
       h("b", {}, name),
       h(
         "a",

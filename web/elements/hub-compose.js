@@ -17,7 +17,7 @@ import { Problem } from "../hub/problem.js";
 export class HubCompose extends StoreElement {
   /** @type {Session|null} */
   session = null;
-  #field = h("textarea", { rows: 2, "aria-keyshortcuts": "r Control+Enter" });
+  #field = h("textarea", { rows: 1, "aria-keyshortcuts": "r Control+Enter" });
   #status = h("p", { class: "status", role: "status" });
   #error = errorLine();
 

@@ -30,6 +30,7 @@ import { setMarks } from "../hub/marks.js";
 import { asks, isOpen, itemOf } from "../core/attention.js";
 import { sentText } from "../core/delivery.js";
 import { rowTitle } from "../core/rows.js";
+import { kindText } from "../core/types.js";
 import { senderName, thread } from "../core/thread.js";
 import { projectName, sessionFinder } from "../core/sessions.js";
 
@@ -246,7 +247,7 @@ export class HubDetails extends StoreElement {
     const now = () => store.now();
     setState(this.#badge, {
       state: notification.type,
-      text: notification.type,
+      text: kindText(notification.type),
     });
     setText(
       this.#number,

@@ -2,7 +2,7 @@
 
 import { h, set } from "./dom.js";
 import { isEmpty, normalize } from "../core/filter.js";
-import { KINDS } from "../core/types.js";
+import { KINDS, kindText } from "../core/types.js";
 
 /** @import { Filter } from '../core/filter.js' */
 /** @import { Kind, Priority } from '../core/types.js' */
@@ -34,7 +34,7 @@ export class HubFilters extends HTMLElement {
         "aria-pressed": "false",
         onclick: () => this.#toggle(kind),
       },
-      kind,
+      kindText(kind),
     ),
   );
   #priority = h(

@@ -84,7 +84,8 @@ export class HubNeed extends StoreElement {
     this.#item = item;
     setText(this.#project, projectTitle);
     setTime(this.#time, item.need.since);
-    const { until, kind, title } = item.need;
+    const { until, kind, title, untaken = false } = item.need;
+    this.toggleAttribute("data-untaken", untaken);
     setProperty(this.#wait, "hidden", until === undefined);
     if (until !== undefined) setTime(this.#until, until);
     setProperty(this.#snoozeButton, "hidden", kind === "urgent");
@@ -147,7 +148,7 @@ export class HubNeed extends StoreElement {
     const button = h(
       "button",
       {
-        class: "ghost small",
+        class: "ghost",
         "aria-label": `${text}, ${this.#head.querySelector("h3")?.textContent}`,
         "aria-expanded": "false",
       },

@@ -8,6 +8,7 @@ import { answerWay } from "../core/delivery.js";
 import { answerOf, leadOf, others } from "../core/rows.js";
 import { senderName } from "../core/thread.js";
 import { showDirection } from "../core/tool.js";
+import { kindText } from "../core/types.js";
 
 /** @import { Row } from '../core/rows.js' */
 
@@ -73,7 +74,7 @@ export class HubRow extends HTMLElement {
       "data-open",
       row.items.some((item) => item.id === open),
     );
-    setText(this.#type, lead.type);
+    setText(this.#type, kindText(lead.type));
     setText(this.#from, senderName(lead));
     this.#from.title = lead.from;
     setText(this.#project, projectName(lead.project));
@@ -125,7 +126,7 @@ function label(row, unseen) {
   return [
     unseen && "Unread",
     lead.priority === "urgent" && "urgent",
-    `${lead.type} from ${senderName(lead)}`,
+    `${kindText(lead.type)} from ${senderName(lead)}`,
     flags(row),
     text,
     answerText(row),

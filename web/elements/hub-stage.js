@@ -45,7 +45,7 @@ export class HubStage extends StoreElement {
   /** Whether the person made the next need come. */
   #isOwn = false;
   /** Until when clicks of a pointer do nothing that come as the first, or later, at their place. */
-  #guard = { until: -Infinity, clicks: 1 };
+  #guard = { until: -Infinity, clicks: 1, time: 0, isComing: false };
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -145,9 +145,12 @@ export class HubStage extends StoreElement {
 
   /** A click of a pointer in the next moment was aimed at what was here before. */
   guard() {
+    const time = this.#isOwn ? DOUBLE_CLICK : MISCLICK_WINDOW;
     this.#guard = {
-      until: performance.now() + (this.#isOwn ? DOUBLE_CLICK : MISCLICK_WINDOW),
+      until: performance.now() + time,
       clicks: this.#isOwn ? 2 : 1,
+      time,
+      isComing: true,
     };
   }
 
@@ -161,6 +164,10 @@ export class HubStage extends StoreElement {
       setTimeout(() => {
         if (card !== this.card || !card?.isWhole || this.#isOwn) return;
         this.#drawn = card.dataset.key ?? "";
+        // The time counts from when the person can see the need.
+        if (this.#guard.isComing)
+          this.#guard.until = performance.now() + this.#guard.time;
+        this.#guard.isComing = false;
         this.#noteEnd();
         this.dispatchEvent(new Event("drawn"));
       }),
@@ -210,9 +217,12 @@ export class HubStage extends StoreElement {
    * @param {MouseEvent} event
    */
   #ignoreMisclick(event) {
-    const { until, clicks } = this.#guard;
+    const { until, clicks, isComing } = this.#guard;
+    const isUnseen =
+      isComing && this.card?.contains(/** @type {Node} */ (event.target));
     // A click by keyboard has no number, and cannot miss its target.
-    if (event.detail < clicks || performance.now() > until) return;
+    if (event.detail < clicks) return;
+    if (!isUnseen && performance.now() > until) return;
     event.preventDefault();
     event.stopPropagation();
   }

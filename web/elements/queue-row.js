@@ -3,7 +3,6 @@
 import { h } from "./dom.js";
 import { setProperty, setText } from "./parts.js";
 import { setTime, timeElement } from "./time.js";
-import { briefOf } from "../core/queue.js";
 import { showDirection } from "../core/tool.js";
 import { outboxOf } from "../hub/outbox.js";
 
@@ -38,7 +37,7 @@ export function queueRow(store) {
     { class: "queue-row" },
     h("span", { class: "mark", "aria-hidden": "true" }),
     head,
-    h("span", { class: "brief" }),
+    h("span", { class: "line" }),
     timeElement("", () => store.now()),
   );
   return h("li", {}, link);
@@ -55,7 +54,7 @@ export function updateQueueRow(
   { title, selected, tabbable, marked, store },
 ) {
   const link = /** @type {HTMLAnchorElement} */ (row.firstElementChild);
-  const [mark, head, brief, time] = /** @type {any} */ (link.children);
+  const [mark, head, line, time] = /** @type {any} */ (link.children);
   const [kind, name, project] = head.children;
   const { kind: shown, project: path, since } = item.need;
   const problem = outboxOf(store).problem(item.key);
@@ -69,8 +68,8 @@ export function updateQueueRow(
   setTime(time, since);
   const text = problem
     ? `Not answered: ${problem.message}`
-    : showDirection(briefOf(item.need));
-  setText(brief, text);
+    : showDirection(item.need.line);
+  setText(line, text);
   setProperty(link, "title", `${item.name}\n${path}\n${text}`);
   setProperty(link, "tabIndex", item.key === tabbable ? 0 : -1);
   row.toggleAttribute("data-refused", Boolean(problem));

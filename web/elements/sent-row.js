@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { setProperty, setText } from "./parts.js";
-import { briefOf, wayOf } from "../core/queue.js";
+import { wayOf } from "../core/queue.js";
 import { outboxOf } from "../hub/outbox.js";
 
 /** @import { AttentionItem } from '../core/attention.js' */
@@ -18,8 +18,13 @@ export function sentRow({ key, name }) {
     "li",
     {},
     h("span", { class: "mark", "aria-hidden": "true" }, "✓"),
-    h("span", { class: "what" }),
-    h("span", { class: "answer" }),
+    h("b", {}, name),
+    h(
+      "span",
+      { class: "words" },
+      h("span", { class: "what" }),
+      h("span", { class: "answer" }),
+    ),
     h("span", { class: "way" }),
     h(
       "button",
@@ -48,9 +53,10 @@ export function sentRow({ key, name }) {
 export function updateSentRow(row, item, store) {
   const outbox = outboxOf(store);
   const held = outbox.held(item.key);
-  const [, what, said, way, undo, now] = /** @type {any} */ (row.children);
+  const [, , words, way, undo, now] = /** @type {any} */ (row.children);
+  const [what, said] = words.children;
   const answer = held?.label ?? item.need.settled?.answer ?? "";
-  setText(what, briefOf(item.need));
+  setText(what, item.need.line);
   setText(said, answer && `· ${answer}`);
   setProperty(
     row,

@@ -1,15 +1,19 @@
 //! Questions: requests about them, and how they are shown.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use hub_protocol::{Control, Kind, ProjectName, Question, QuestionState, Seq, Timestamp};
 use serde::de::DeserializeOwned;
 
+use super::need::{self, need};
 use crate::error::Error;
-use crate::hub::{Hub, Path, Request, pages, parse};
+use crate::hub::{Hub, Path, Request, pages};
 use crate::output::age::age;
 use crate::output::say;
 use crate::output::text::{line, said};
+
+/// The blanks before the lines of a text, below the name of who asks.
+const INDENT: &str = "        ";
 
 /// The open questions of `project` or of all projects, oldest first; with `all`, settled ones too.
 pub(crate) async fn questions<T: DeserializeOwned>(
@@ -26,11 +30,6 @@ pub(crate) fn path(id: Seq) -> Path {
     Path::new("/questions").segment(id)
 }
 
-/// The question `id`.
-pub(crate) async fn question(hub: &Hub, id: Seq) -> Result<Question, Error> {
-    parse(&hub.text(&Request::get(path(id))).await?)
-}
-
 /// Applies `action` to the question `id`, as [`settled`] does.
 pub(crate) async fn act(
     hub: &Hub,
@@ -43,12 +42,16 @@ pub(crate) async fn act(
 
 /// Sends a request about the question `id` and returns the hub's answer. Returns `None`, and reports the outcome, if the
 /// question was already settled.
-pub(crate) async fn settled(hub: &Hub, id: Seq, request: Request) -> Result<Option<String>, Error> {
+pub(crate) async fn settled(
+    hub: &Hub,
+    id: impl Display,
+    request: Request,
+) -> Result<Option<String>, Error> {
     match hub.text(&request).await {
         Ok(answer) => Ok(Some(answer)),
         Err(Error::Refused(problem)) if problem.code == "question_settled" => {
-            let question = question(hub, id).await?;
-            say(format!("too late: {}", outcome(&question)));
+            let need = need(hub, &id.to_string()).await?;
+            say(format!("too late: {}", need::outcome(&need)));
             Ok(None)
         }
         Err(error) => Err(error),
@@ -57,12 +60,25 @@ pub(crate) async fn settled(hub: &Hub, id: Seq, request: Request) -> Result<Opti
 
 /// The state of a question as a sentence.
 pub(crate) fn outcome(question: &Question) -> String {
-    let mut text = format!("question {} is {}", question.id, question.state.as_str());
+    let Question {
+        state, by, answer, ..
+    } = question;
+    outcome_of(question.id, *state, by.as_deref(), answer.as_deref())
+}
+
+/// [`outcome`] of the question `id`, whatever it was read from.
+pub(crate) fn outcome_of(
+    id: impl Display,
+    state: QuestionState,
+    by: Option<&str>,
+    answer: Option<&str>,
+) -> String {
+    let mut text = format!("question {id} is {}", state.as_str());
     // Writing to a String cannot fail.
-    if let Some(by) = &question.by {
+    if let Some(by) = by {
         let _ = write!(text, " by {}", line(by));
     }
-    if let Some(answer) = &question.answer {
+    if let Some(answer) = answer {
         let _ = write!(text, ": {}", said(answer));
     }
     text
@@ -77,19 +93,24 @@ pub(crate) fn whole(question: &Question) -> &str {
     }
 }
 
-/// A question as one line, with all that its answer allows and with its options.
-pub(crate) fn describe(question: &Question, now: Timestamp) -> String {
+/// A question with all that its answer allows and with its options, and its project where a list has several.
+pub(crate) fn describe(
+    question: &Question,
+    project: Option<&ProjectName>,
+    now: Timestamp,
+) -> String {
     let kind = match question.kind {
-        Kind::Approval => "asks for approval",
+        Kind::Approval => "asks for permission",
         _ => "asks",
     };
     let from = question.from_name.as_deref();
+    let place = project.map_or(String::new(), |it| format!(" in {it}"));
     let mut shown = format!(
-        "{:>6}  {}  {kind} ({} ago): {}",
+        "{:>6}  {}{place}  {kind} ({} ago):{}",
         question.id,
         line(from.unwrap_or(question.from.as_str())),
         age(question.ts, now),
-        said(whole(question))
+        quoted(whole(question))
     );
     shown.push_str(&offers(&question.controls));
     if question.state != QuestionState::Open {
@@ -98,9 +119,27 @@ pub(crate) fn describe(question: &Question, now: Timestamp) -> String {
     shown
 }
 
-/// The options that controls offer, with the questions of a dialog that has several.
+/// Words of others after a colon, as [`said`] shows them; several lines below each other.
+pub(crate) fn quoted(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(said).collect();
+    match &lines[..] {
+        [] | [_] => format!(" {}", said(text)),
+        several => format!("\n{INDENT}{}", several.join(&format!("\n{INDENT}"))),
+    }
+}
+
+/// The options that controls offer, with the questions of a dialog that has several, or what `allow always` would allow.
 pub(crate) fn offers(controls: &[Control]) -> String {
     let mut shown = String::new();
+    if let [
+        Control::Verdict {
+            always: Some(always),
+            ..
+        },
+    ] = controls
+    {
+        return format!("  [allow always] {}", said(always));
+    }
     let choices = controls.iter().filter_map(|it| match it {
         Control::Choice(choice) => Some(choice),
         _ => None,

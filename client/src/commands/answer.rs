@@ -1,12 +1,15 @@
-//! `hubctl answer`: answers a question.
+//! `hubctl answer`: answers a need: a question, or a session that waits for the person.
 
-use hub_protocol::{Answer, AnswerDelivery, AnswerPost, Chosen, Control, Offer, Question, Seq};
+use hub_protocol::{
+    Answer, AnswerDelivery, AnswerPost, Chosen, Control, Need, Offer, Question, Seq, single_spaced,
+};
 
 use super::notify::text;
-use crate::api::question::{question, settled, whole};
+use crate::api::need::{self, need};
+use crate::api::question::settled;
 use crate::error::Error;
 use crate::exit_code::Exit;
-use crate::hub::{Path, Request, json, parse};
+use crate::hub::{Request, json, parse};
 use crate::identity::Context;
 use crate::identity::sender::by;
 use crate::output::text::{json_line, said};
@@ -16,10 +19,11 @@ use crate::output::{println, say};
 #[command(group = clap::ArgGroup::new("what").required(true).args(["answer", "option", "each"]))]
 #[command(after_help = "\
 A dialog with several questions takes an answer for each, in their order: --each or --option as often as it has questions.
-Answer a permission with allow, allow always (in this session), or deny: why; a plan with approve, approve: accept edits,
+Answer a permission with allow, allow always (what `hubctl questions` shows), or deny: why; a plan with approve, approve: accept edits,
 or reject: why; an MCP server's form with accept: {JSON}, decline or cancel. These need a terminal outside any agent. The
 first answer counts; the hub refuses later ones and shows the first. A dialog that the hub does not hold must be answered
-in its own terminal; the hub refuses an answer and shows where that terminal is.
+in its own terminal; the hub refuses an answer and shows where that terminal is. A session that has stopped gets the text as a
+message; if it does not take that, its need is open again and says why.
 
 Exits with 0 if the session has the answer or gets it with its next turn, with 6 if the answer does not reach the session.
 
@@ -29,12 +33,13 @@ Examples:
   hubctl answer 43 --each \"keep both; rename mine\" --each no
   hubctl answer 42 allow
   hubctl answer 42 \"allow always\"
-  hubctl answer 42 \"deny: not on main\"")]
+  hubctl answer 42 \"deny: not on main\"
+  hubctl answer s44 \"now the tests\"")]
 /// The arguments of `hubctl answer`.
 pub(crate) struct AnswerArgs {
-    /// The id of the question
+    /// The need, as `hubctl needs` lists it
     #[arg(value_name = "ID")]
-    id: Seq,
+    id: String,
     /// The answer; `-` reads it from stdin
     #[arg(value_name = "TEXT")]
     answer: Vec<String>,
@@ -45,16 +50,19 @@ pub(crate) struct AnswerArgs {
     /// The answer to the next question of a dialog that has several
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     each: Vec<String>,
-    /// Print the question as JSON
+    /// Answer only if the need still says what it did in this revision (`hubctl needs --json`)
+    #[arg(long, value_name = "N")]
+    revision: Option<Seq>,
+    /// Print the hub's answer as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) async fn run(args: &AnswerArgs, context: &Context) -> Result<Exit, Error> {
     let hub = context.hub()?;
-    let asked = question(&hub, args.id).await?;
+    let asked = need(&hub, &args.id).await?;
     let answer = match (&args.option[..], &args.each[..]) {
-        ([], []) => Answer::of_words(&text(&args.answer)?, &asked.controls),
+        ([], []) => Answer::of_words(&text(&args.answer)?, controls(&asked)),
         ([], each) => Answer::Choices(each.iter().map(|it| typed(it)).collect()),
         (options, _) => offered(&asked, options)?,
     };
@@ -63,24 +71,28 @@ pub(crate) async fn run(args: &AnswerArgs, context: &Context) -> Result<Exit, Er
     let body = json(&AnswerPost {
         session: by.session,
         by: by.by,
+        revision: Some(args.revision.unwrap_or(asked.revision)),
         ..AnswerPost::new(answer)
     })?;
-    let path = Path::new("/needs").segment(args.id).segment("answer");
-    let Some(text) = settled(&hub, args.id, Request::post(path, body)).await? else {
+    let path = need::path(&args.id).segment("answer");
+    let Some(text) = settled(&hub, &args.id, Request::post(path, body)).await? else {
         return Ok(Exit::REFUSED);
     };
-    let question: Question = parse(&text)?;
     if args.json {
         println(json_line(&text))?;
     } else {
         println(format_args!(
             "answered {} ({}): {}",
             args.id,
-            said(whole(&question)),
+            said(&single_spaced(need::text(&asked))),
             said(&shown)
         ))?;
     }
-    let (progress, exit) = progress(&question);
+    let (progress, exit) = if asked.kind.asks() {
+        progress(&parse(&text)?)
+    } else {
+        (REPLIED, Exit::DONE)
+    };
     if exit != Exit::DONE {
         say(progress);
     } else if !args.json {
@@ -88,6 +100,10 @@ pub(crate) async fn run(args: &AnswerArgs, context: &Context) -> Result<Exit, Er
     }
     Ok(exit)
 }
+
+/// What becomes of a message to a session that has stopped.
+const REPLIED: &str =
+    "stored; the session gets it with its next turn, and `hubctl needs` says if it does not";
 
 /// How far the answer has come, and the exit code for it.
 fn progress(question: &Question) -> (&'static str, Exit) {
@@ -116,10 +132,15 @@ fn typed(text: &str) -> Chosen {
     }
 }
 
+/// The controls that answer a need.
+fn controls(need: &Need) -> &[Control] {
+    need.whole.as_ref().map_or(&[], |it| &it.controls)
+}
+
 /// Returns the options that match `chosen`, one for each question of a dialog.
-fn offered(question: &Question, chosen: &[String]) -> Result<Answer, Error> {
-    let id = question.id;
-    let choices = question.controls.iter().filter_map(|it| match it {
+fn offered(need: &Need, chosen: &[String]) -> Result<Answer, Error> {
+    let id = &need.id;
+    let choices = controls(need).iter().filter_map(|it| match it {
         Control::Choice(choice) => Some(&choice.options[..]),
         _ => None,
     });
@@ -147,7 +168,7 @@ fn offered(question: &Question, chosen: &[String]) -> Result<Answer, Error> {
 }
 
 /// Returns the option that matches `option`: by its text, or by its number as `hubctl questions` shows it.
-fn option(id: Seq, options: &[Offer], option: &str) -> Result<String, Error> {
+fn option(id: &str, options: &[Offer], option: &str) -> Result<String, Error> {
     let labels: Vec<_> = options.iter().map(|it| &it.label).collect();
     let numbered = || labels.get(option.parse::<usize>().ok()?.checked_sub(1)?);
     match labels.iter().find(|it| **it == option).or_else(numbered) {

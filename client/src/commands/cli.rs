@@ -100,7 +100,7 @@ pub(crate) enum Command {
     Done(done::DoneArgs),
     /// List the open questions
     Questions(questions::QuestionsArgs),
-    /// Answer a question
+    /// Answer a need: a question, or a session that has stopped
     Answer(answer::AnswerArgs),
     /// Claim a question, so that others see that it is being answered
     #[command(visible_alias = "acknowledge")]

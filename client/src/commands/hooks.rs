@@ -427,7 +427,10 @@ impl Target {
                 file.replace(&text, |text| demand_valid(&file.path, self.agent, text))?;
                 let backup = receipts.backup(file).display().to_string();
                 match file.before {
-                    Some(_) => println(format_args!("{path}: {done}; before: {}", line(&backup)))?,
+                    Some(_) => println(format_args!(
+                        "{path}: {done}; a copy of what it was before: {}",
+                        line(&backup)
+                    ))?,
                     None => println(format_args!("{path}: {done}"))?,
                 }
                 return Ok(true);

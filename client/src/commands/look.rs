@@ -1,21 +1,21 @@
 //! `hubctl look`: shows one session in detail.
 
 use hub_protocol::{
-    HistoryPage, InboxName, Listener, ProjectName, Question, Seq, Session, SessionState, Timestamp,
+    HistoryPage, InboxName, Listener, Need, Needs, ProjectName, Seq, Session, Timestamp,
 };
 use serde_json::value::RawValue;
 
-use crate::api::question;
+use crate::api::need;
 use crate::api::session::{display_name, doing, path, phase, state, waiter};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::identity::Context;
 use crate::output::age::age;
-use crate::output::println;
 use crate::output::text::{json_line, said};
+use crate::output::{print, println};
 
-use super::history;
+use super::{history, needs};
 
 /// How many of the session's last notifications are shown.
 const LAST: usize = 5;
@@ -47,16 +47,13 @@ pub(crate) async fn run(args: &LookArgs, context: &Context) -> Result<Exit, Erro
         .text(&Request::get(path(&args.target, &project)))
         .await?;
     let session: Session = parse(&text)?;
-    let questions = questions(&hub, &session).await?;
+    let needs = needs_of(&hub, &session).await?;
     let last = last(&hub, &session).await?;
     if args.json {
-        let joined = |items: &[Box<RawValue>]| {
-            let items: Vec<&str> = items.iter().map(|it| it.get()).collect();
-            items.join(",")
-        };
-        let (questions, last) = (joined(&questions), joined(&last));
+        let last: Vec<&str> = last.iter().map(|it| it.get()).collect();
+        let (needs, last) = (needs.join(","), last.join(","));
         println(json_line(&format!(
-            "{{\"session\":{text},\"questions\":[{questions}],\"notifications\":[{last}]}}"
+            "{{\"session\":{text},\"needs\":[{needs}],\"notifications\":[{last}]}}"
         )))?;
         return Ok(Exit::DONE);
     }
@@ -71,16 +68,10 @@ pub(crate) async fn run(args: &LookArgs, context: &Context) -> Result<Exit, Erro
             listener_line(listener)
         ))?;
     }
-    let is_over = session.gone || session.state == Some(SessionState::Ended);
-    for question in &questions {
-        let question: Question = parse(question.get())?;
-        println(question::describe(&question, now))?;
-        if is_over || question.deliverable {
-            let id = question.id;
-            println(format_args!("        answer: hubctl answer {id} \"…\""))?;
-        } else {
-            println("        answer it in its own terminal")?;
-        }
+    for need in &needs {
+        let need: Need = parse(need)?;
+        print(&needs::whole(&need, now))?;
+        println(format_args!("        {}", what_to_do(&need)))?;
     }
     for notification in &last {
         println(history::row(notification.get(), false))?;
@@ -88,15 +79,27 @@ pub(crate) async fn run(args: &LookArgs, context: &Context) -> Result<Exit, Erro
     Ok(Exit::DONE)
 }
 
-/// The session's open questions, as the hub's JSON.
-async fn questions(hub: &Hub, session: &Session) -> Result<Vec<Box<RawValue>>, Error> {
-    let mut all: Vec<Box<RawValue>> =
-        question::questions(hub, Some(&session.project), false).await?;
-    all.retain(|json| {
-        parse::<Question>(json.get())
-            .is_ok_and(|question| question.from == session.id && !question.state.is_final())
-    });
-    Ok(all)
+/// What the session needs of the person, each whole, as the hub's JSON.
+async fn needs_of(hub: &Hub, session: &Session) -> Result<Vec<String>, Error> {
+    let list = hub.text(&Request::get(Path::new("/needs"))).await?;
+    let list: Needs = parse(&list)?;
+    let is_its =
+        |it: &Need| it.project == session.project && it.session == Some(session.id.clone());
+    let mut found = Vec::new();
+    for need in list.needs.iter().filter(|it| it.is_open() && is_its(it)) {
+        found.push(hub.text(&Request::get(need::path(&need.id))).await?);
+    }
+    Ok(found)
+}
+
+/// The command that ends a need, or the place where it ends.
+fn what_to_do(need: &Need) -> String {
+    let id = &need.id;
+    match (need.answerable, need.closable) {
+        (true, _) => format!("answer: hubctl answer {id} \"…\""),
+        (false, true) => format!("end it: hubctl done {id}"),
+        (false, false) => "answer it in its own terminal".into(),
+    }
 }
 
 /// The session's last notifications, newest first, as the hub's JSON.

@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::{Need, Needs, Timestamp, single_spaced};
+use hub_protocol::{Need, Needs, Timestamp};
 
-use crate::api::question::offers;
+use crate::api::question::{offers, quoted};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Path, Request, parse};
 use crate::identity::Context;
 use crate::output::age::age;
 use crate::output::table::table;
-use crate::output::text::{cut, json_line, line, said};
+use crate::output::text::{cut, json_line, line};
 use crate::output::{print, println, say};
 
 /// The most characters of a text.
@@ -71,29 +71,28 @@ async fn read(context: &Context, path: Path) -> Result<String, Error> {
 }
 
 /// A need with its whole text, its options, and the session's last words before it.
-fn whole(need: &Need, now: Timestamp) -> String {
+pub(super) fn whole(need: &Need, now: Timestamp) -> String {
     let Need {
         id, name, title, ..
     } = need;
     let (name, title, age) = (line(name), line(title), age(need.since, now));
     let whole = need.whole.clone().unwrap_or_default();
-    let (text, offers) = (said(&whole.text), offers(&whole.controls));
-    let mut shown = format!("{id:>6}  {name} {title} ({age} ago): {text}{offers}\n");
+    let (text, offers) = (quoted(&whole.text), offers(&whole.controls));
+    let mut shown = format!("{id:>6}  {name} {title} ({age} ago):{text}{offers}\n");
     if let Some(context) = &whole.context {
         // Writing to a String cannot fail.
-        let _ = writeln!(shown, "        before: {}", said(context));
+        let _ = writeln!(shown, "        before:{}", quoted(context));
     }
     shown
 }
 
 fn row(need: &Need, now: Timestamp) -> [String; 6] {
-    let brief = single_spaced(&need.brief);
     [
         need.id.clone(),
         need.kind.words().to_owned(),
         line(&need.name).into_owned(),
         age(need.since, now),
-        cut(&line(&brief), WIDTH).into_owned(),
+        cut(&line(&need.line), WIDTH).into_owned(),
         format!("in {}", need.project),
     ]
 }

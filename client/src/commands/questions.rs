@@ -1,20 +1,21 @@
 //! `hubctl questions`: lists the questions that need an answer.
 
-use hub_protocol::{Question, Questions, Timestamp};
+use hub_protocol::{ProjectName, Question, Questions, Timestamp};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::api::question::{describe, questions};
 use crate::arguments::projects::ProjectScope;
 use crate::error::Error;
 use crate::exit_code::Exit;
-use crate::hub::{json, parse};
+use crate::hub::{Hub, json, parse};
 use crate::identity::Context;
 use crate::output::text::json_line;
 use crate::output::{println, say};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Oldest first. `hubctl answer ID \"…\"` answers one.
+Oldest first. `hubctl answer ID \"…\"` answers one. Outside of a repository the questions of all projects are listed.
 
 Examples:
   hubctl questions
@@ -32,7 +33,7 @@ pub(crate) struct QuestionsArgs {
 }
 
 pub(crate) async fn run(args: &QuestionsArgs, context: &Context) -> Result<Exit, Error> {
-    let project = args.scope.project(context).await?;
+    let project = args.scope.project_or_all(context).await?;
     let hub = context.hub()?;
     let questions: Vec<Box<RawValue>> = questions(&hub, project.as_ref(), args.all).await?;
     if args.json {
@@ -44,17 +45,31 @@ pub(crate) async fn run(args: &QuestionsArgs, context: &Context) -> Result<Exit,
         return Ok(Exit::DONE);
     }
     if questions.is_empty() {
-        say("no open questions");
+        say(none(elsewhere(&hub, project.as_ref()).await?));
     }
     let now = Timestamp::now();
     for json in questions {
         let question: Question = parse(json.get())?;
-        let place = if args.scope.all_projects {
-            format!("  in {}", question.project)
-        } else {
-            String::new()
-        };
-        println(format_args!("{}{place}", describe(&question, now)))?;
+        let place = project.is_none().then_some(&question.project);
+        println(describe(&question, place, now))?;
     }
     Ok(Exit::DONE)
+}
+
+/// How many open questions other projects have, if `project` has none.
+async fn elsewhere(hub: &Hub, project: Option<&ProjectName>) -> Result<usize, Error> {
+    if project.is_none() {
+        return Ok(0);
+    }
+    Ok(questions::<IgnoredAny>(hub, None, false).await?.len())
+}
+
+/// What there is to say if no question is open.
+fn none(elsewhere: usize) -> String {
+    match elsewhere {
+        0 => "no open questions".into(),
+        count => format!(
+            "no open questions in this project, {count} in others: `hubctl questions --all-projects`"
+        ),
+    }
 }

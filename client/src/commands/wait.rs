@@ -54,10 +54,10 @@ pub(crate) struct WaitArgs {
     /// After the first notification, wait until none has arrived for this many milliseconds
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(..=5000))]
     settle: Option<u64>,
-    /// Wait until each of these sessions is complete, failed or over
+    /// Wait until each of these sessions or senders is complete, failed or over
     #[arg(long, value_name = "a,b", value_delimiter = ',')]
     all: Vec<InboxName>,
-    /// Wait until at least one of these sessions is complete, failed or over
+    /// Wait until at least one of these sessions or senders is complete, failed or over
     #[arg(long, value_name = "a,b", value_delimiter = ',')]
     any: Vec<InboxName>,
     /// Wait until this many notifications are pending

@@ -17,7 +17,7 @@ use crate::store::Store;
 mod press;
 mod update;
 
-pub(crate) use self::update::Update;
+pub(crate) use self::update::{Answered, Update};
 
 /// For this time after another row took the place of the selected one, a decision was probably meant for that one; in
 /// ms.
@@ -115,6 +115,8 @@ pub(crate) struct App {
 struct Target {
     /// The need, if an answer ends it.
     question: Option<Need>,
+    /// The need, if a reply to its session ends it.
+    replied: Option<Need>,
     session: Option<Session>,
     notification: Option<Seq>,
     /// The need that the person can end.
@@ -265,8 +267,11 @@ impl App {
     fn target(&self) -> Option<Target> {
         let (rows, selected) = self.rows();
         let row = rows.get(selected?)?;
+        let need = row.need();
+        let takes_reply = |it: &&Need| !it.kind.asks() && it.answerable;
         Some(Target {
-            question: row.need().filter(|it| it.kind.asks()).cloned(),
+            question: need.filter(|it| it.kind.asks()).cloned(),
+            replied: need.filter(takes_reply).cloned(),
             session: row.session().cloned(),
             notification: row.notification(),
             need: row.closable().map(str::to_owned),

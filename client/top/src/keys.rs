@@ -45,7 +45,7 @@ pub(crate) const KEYS: [(&str, &str); 17] = [
         "approve, and the same from now on; a plan: and its edits",
     ),
     ("d", "deny, with a reason if you type one"),
-    ("r", "send the session a message"),
+    ("r", "reply to the session"),
     ("g", "go to the session's tmux pane"),
     (
         "e",

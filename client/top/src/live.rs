@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hub_protocol::{
-    Answer, AnswerPost, HistoryPage, Kind, Need, Needs, PhaseName, Post, Published, Question,
-    SeenReply, SeenRequest, Seq, Sessions, Timestamp,
+    Answer, AnswerPost, HistoryPage, Kind, Need, Needs, PhaseName, Post, Published, SeenReply,
+    SeenRequest, Seq, Sessions, Timestamp,
 };
 use hubctl::{Connection, Error, Event, Path};
 use serde::Deserialize;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use crate::app::{Request, Update};
+use crate::app::{Answered, Request, Update};
 use crate::store::FirstView;
 
 const KINDS: &str = "notification,question,session,listener,delivery,seen,presence,need";
@@ -135,7 +135,7 @@ impl Live {
                 answer,
             } => {
                 let result = self.answer(&id, revision, answer).await;
-                Update::Answered(id, result.map(Box::new).map_err(|it| it.to_string()))
+                Update::Answered(id, result.map_err(|it| it.to_string()))
             }
             Request::Whole(id) => {
                 let path = Path::new("/needs").segment(&id);
@@ -156,7 +156,7 @@ impl Live {
         self.tell(update);
     }
 
-    async fn answer(&self, id: &str, revision: Seq, answer: Answer) -> Result<Question, Error> {
+    async fn answer(&self, id: &str, revision: Seq, answer: Answer) -> Result<Answered, Error> {
         let by = self.connection.by().await?;
         let post = AnswerPost {
             session: by.session,

@@ -26,7 +26,7 @@ pub(crate) fn needs(store: &Store) -> Vec<NeedRow<'_>> {
         NeedRow {
             need,
             name: line(&need.name),
-            text: line(&need.brief),
+            text: line(&need.line),
             session: store.sessions.iter().find(is_own),
         }
     })

@@ -1,6 +1,6 @@
 //! Claude Code: its `settings.json`, with rewake hooks.
 
-use hub_protocol::{Verdict, WAKE_MARK, Way, first_chars, single_spaced};
+use hub_protocol::{Seq, Verdict, WAKE_MARK, Way, first_chars, single_spaced};
 use serde_json::{Map, Value, json};
 
 use crate::answer::{AnswerKind, FormAnswer};
@@ -8,9 +8,10 @@ use crate::dialog_news::{Call, DialogNews};
 use crate::event::AgentEvent;
 use crate::facts::{Docs, Facts, Foreign, OneAnswer};
 use crate::form::{
-    Form, HookReply, InvalidSessionId, ParsedHook, ToolUse, answer_kind, argument, edited, flag,
-    hook, permission_text, session, text,
+    Form, HookReply, InvalidSessionId, ParsedHook, ToolUse, answer_kind, edited, flag, hook,
+    permission, session, text,
 };
+use crate::request;
 use crate::settings::{Allow, Content, Event, Files, Json, Managed, Settings, Shape, handler};
 use crate::turn_cause::TurnCause;
 
@@ -168,7 +169,16 @@ const MAX_TITLE: usize = 200;
 const PERMANENT_ERRORS: [&str; 3] = ["billing_error", "authentication_failed", "invalid_request"];
 
 pub(crate) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
-    let hook = parse_with(payload, happened)?;
+    let mut hook = parse_with(payload, happened)?;
+    // Other agents with this format apply no rules from a hook.
+    if let AgentEvent::Permission {
+        data: Some(request),
+        ..
+    } = &mut hook.happened
+        && let Some(suggestions) = payload.get("permission_suggestions")
+    {
+        request["suggestions"] = suggestions.clone();
+    }
     Ok(ParsedHook {
         news: Some(news(payload)),
         ..hook
@@ -221,6 +231,11 @@ pub(crate) fn parse_with(
             "" => None,
             // A plan runs commands without asking too in a session that may bypass permissions, and no event tells that.
             mode => Some(matches!(mode, "bypassPermissions" | "plan")),
+        },
+        form: match name {
+            "Elicitation" => own_form(payload).map(Some),
+            "ElicitationResult" => Some(None),
+            _ => None,
         },
         tool: tool_use(name, payload),
         next_turn: (name == "PromptOrigin").then(|| origin(payload)).flatten(),
@@ -303,7 +318,8 @@ fn tool_use(name: &str, payload: &Map<String, Value>) -> Option<ToolUse> {
         "PostToolUse" | "PostToolUseFailure" => true,
         _ => return None,
     };
-    let line = single_spaced(argument(payload).unwrap_or_default());
+    let input = payload.get("tool_input").and_then(Value::as_object);
+    let line = single_spaced(&input.and_then(request::leading).unwrap_or_default());
     Some(ToolUse {
         id: first_chars(text(payload, "tool_use_id"), 64).into(),
         name: first_chars(text(payload, "tool_name"), 64).into(),
@@ -366,7 +382,7 @@ fn takes(name: &str, payload: &Map<String, Value>) -> Option<AnswerKind> {
         ("PermissionRequest", QUESTIONS) => answer_kind(&input()["questions"]),
         ("PermissionRequest", tool) if PLANS.contains(&tool) => AnswerKind::Plan,
         ("PermissionRequest", _) => AnswerKind::Permission,
-        ("Elicitation", _) if !is_own_form(payload) => AnswerKind::Form,
+        ("Elicitation", _) if own_form(payload).is_none() => AnswerKind::Form,
         _ => return None,
     })
 }
@@ -387,10 +403,11 @@ pub(crate) fn plan(payload: &Map<String, Value>) -> AgentEvent {
     }
 }
 
-/// Whether a form shows a question that the hub knows already.
-fn is_own_form(payload: &Map<String, Value>) -> bool {
-    let first = text(payload, "message").lines().next().unwrap_or_default();
-    first.contains(OWN_FORM) && first.ends_with("):")
+/// The hub's question that a form of `hubctl mcp --dialogs` shows.
+fn own_form(payload: &Map<String, Value>) -> Option<Seq> {
+    let first = text(payload, "message").lines().next()?;
+    let (_, id) = first.strip_suffix("):")?.rsplit_once(OWN_FORM)?;
+    id.parse().ok()
 }
 
 /// The form of an MCP server. A form with a single choice offers its values.
@@ -402,7 +419,7 @@ fn form(payload: &Map<String, Value>) -> AgentEvent {
         "url",
         "requested_schema",
     ];
-    if is_own_form(payload) {
+    if own_form(payload).is_some() {
         return AgentEvent::Seen;
     }
     let server = text(payload, "mcp_server_name");
@@ -491,17 +508,10 @@ pub(crate) fn permission_request(payload: &Map<String, Value>) -> AgentEvent {
     if PLANS.contains(&tool) {
         return plan(payload);
     }
-    let mut data = json!({
+    permission(json!({
         "tool_name": payload.get("tool_name"),
         "tool_input": payload.get("tool_input"),
-    });
-    if let Some(suggestions) = payload.get("permission_suggestions") {
-        data["suggestions"] = suggestions.clone();
-    }
-    AgentEvent::Permission {
-        text: permission_text(payload),
-        data: Some(data),
-    }
+    }))
 }
 
 /// The agent's own suggestions that allow requests of this kind, for this session only.
@@ -539,10 +549,7 @@ fn decision(hook: &ParsedHook, verdict: Verdict) -> Value {
         AgentEvent::Permission {
             data: Some(data), ..
         } if verdict == Verdict::AllowAlways => {
-            let updates = for_session(&data["suggestions"]);
-            if !updates.is_empty() {
-                decision["updatedPermissions"] = updates.into();
-            }
+            decision["updatedPermissions"] = for_session(&data["suggestions"]).into();
         }
         _ => {}
     }

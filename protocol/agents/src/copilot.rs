@@ -8,8 +8,8 @@ use crate::claude;
 use crate::event::AgentEvent;
 use crate::facts::{Docs, Facts};
 use crate::form::{
-    Form, HookReply, InvalidSessionId, ParsedHook, answered_by_refusal, edited_by, flag, hook,
-    permission_text, prompted, session, stopped, text,
+    self, Form, HookReply, InvalidSessionId, ParsedHook, answered_by_refusal, edited_by, flag, hook,
+    prompted, session, stopped, text,
 };
 use crate::settings::{Content, Event, Files, Json, Settings, Shape};
 
@@ -129,10 +129,7 @@ fn permission(payload: &Map<String, Value>) -> AgentEvent {
         ("tool_name".to_owned(), field(payload, "toolName")),
         ("tool_input".to_owned(), arguments(payload, "toolInput")),
     ]);
-    AgentEvent::Permission {
-        text: permission_text(&request),
-        data: Some(request.into()),
-    }
+    form::permission(request.into())
 }
 
 /// The questions of the tool, in Claude Code's form. It takes a form with a schema, each of whose fields is a question, or in

@@ -9,7 +9,7 @@ use crate::claude;
 use crate::dialog_news::DialogNews;
 use crate::event::AgentEvent;
 use crate::form::{
-    Form, HookReply, InvalidSessionId, ParsedHook, answer_kind, edited, flag, hook, session,
+    Form, HookReply, InvalidSessionId, ParsedHook, answer_kind, edited, flag, hook, permission, session,
     stopped, text,
 };
 
@@ -64,10 +64,7 @@ fn happened(
             stopped(text(payload, "last_assistant_message"))
         }
         "question.asked" | "form.created" => asked(properties),
-        "permission.asked" => AgentEvent::Permission {
-            text: permission(properties),
-            data: Some(request(properties)),
-        },
+        "permission.asked" => permission(request(properties)),
         "session.error" | "session.execution.failed" => failed(properties),
         "session.execution.interrupted" => AgentEvent::Interrupted,
         "session.deleted" => AgentEvent::Ended,
@@ -142,24 +139,6 @@ fn asked(properties: &Map<String, Value>) -> AgentEvent {
     claude::questions(dialog.as_object().unwrap_or(&Map::new()))
 }
 
-/// The permission, and the command or the resources that it is for: `permission`, `metadata.command` and `patterns` in
-/// `OpenCode` 1, `action` and `resources` in `OpenCode` 2.
-fn permission(properties: &Map<String, Value>) -> String {
-    let named = |fields: [&'static str; 2]| fields.into_iter().find_map(|it| properties.get(it));
-    let kind = named(["permission", "action"]).and_then(Value::as_str);
-    let command = properties
-        .get("metadata")
-        .and_then(|it| it["command"].as_str());
-    let listed = || {
-        let all = named(["patterns", "resources"])?.as_array()?;
-        let all: Vec<&str> = all.iter().filter_map(Value::as_str).collect();
-        Some(all.join(", "))
-    };
-    let object = command.map(str::to_owned).or_else(listed);
-    let words = kind.map(str::to_owned).into_iter().chain(object);
-    words.collect::<Vec<_>>().join(": ")
-}
-
 /// The request of a permission, in Claude Code's form. The ids in it say nothing to a person.
 fn request(properties: &Map<String, Value>) -> Value {
     let mut input = properties.clone();
@@ -168,6 +147,7 @@ fn request(properties: &Map<String, Value>) -> Value {
     }
     let mut kinds = ["permission", "action"].into_iter();
     let kind = kinds.find_map(|name| input.remove(name));
+    let suggestions = suggestions(kind.as_ref(), &mut input);
     let metadata = input.get("metadata").and_then(Value::as_object).cloned();
     let is_new = |it: &Map<String, Value>| !it.keys().any(|name| input.contains_key(name));
     if let Some(metadata) = metadata.filter(is_new) {
@@ -176,7 +156,36 @@ fn request(properties: &Map<String, Value>) -> Value {
         input.retain(|name, it| name != "patterns" || Some(&*it) != repeated.as_ref());
         input.extend(metadata);
     }
-    json!({ "tool_name": kind, "tool_input": input })
+    let mut request = json!({ "tool_name": kind, "tool_input": input });
+    if let Some(suggestions) = suggestions {
+        request["suggestions"] = suggestions;
+    }
+    request
+}
+
+/// Takes the patterns out of a request that `always` would allow, as rules in Claude Code's form: `always` in `OpenCode` 1,
+/// which forgets them when it ends, `save` in `OpenCode` 2, which keeps them.
+fn suggestions(kind: Option<&Value>, input: &mut Map<String, Value>) -> Option<Value> {
+    let mut named = [
+        ("always", "until the agent is restarted"),
+        ("save", "in this project, for good"),
+    ]
+    .into_iter();
+    let found = named.find_map(|(name, lasts)| Some((input.remove(name)?, lasts)));
+    let (patterns, lasts) = found?;
+    let rule = |pattern: &Value| {
+        Some(match pattern.as_str()? {
+            "*" => json!({ "toolName": kind }),
+            some => json!({ "toolName": kind, "ruleContent": some }),
+        })
+    };
+    let rules: Vec<_> = patterns
+        .as_array()?
+        .iter()
+        .map(rule)
+        .collect::<Option<_>>()?;
+    let suggestion = json!({ "type": "addRules", "rules": rules, "lasts": lasts });
+    (!rules.is_empty()).then(|| json!([suggestion]))
 }
 
 /// A failed turn. `OpenCode` 1 reports an interrupted one as an error too.
@@ -253,9 +262,36 @@ mod tests {
         let AgentEvent::Permission { data, .. } = asked else {
             panic!("{asked:?}")
         };
-        let request =
-            json!({ "tool_name": "bash", "tool_input": { "always": ["ls *"], "command": "ls" } });
+        let rules = json!([{ "toolName": "bash", "ruleContent": "ls *" }]);
+        let suggestion =
+            json!({ "type": "addRules", "rules": rules, "lasts": "until the agent is restarted" });
+        let request = json!({
+            "tool_name": "bash", "tool_input": { "command": "ls" }, "suggestions": [suggestion],
+        });
         assert_eq!(data, Some(request));
+    }
+
+    #[test]
+    fn a_permission_offers_the_patterns_that_always_would_allow() {
+        let offered = |more: Value| {
+            let mut properties = more;
+            properties["action"] = "shell".into();
+            let AgentEvent::Permission { data, .. } = event("permission.asked", &properties) else {
+                panic!("{properties}")
+            };
+            data.unwrap()["suggestions"].take()
+        };
+        let all = offered(json!({ "save": ["*"] }));
+        assert_eq!(all[0]["rules"], json!([{ "toolName": "shell" }]));
+        assert_eq!(all[0]["lasts"], "in this project, for good");
+        for none in [
+            json!({}),
+            json!({ "save": [] }),
+            json!({ "always": "x" }),
+            json!({ "always": [1] }),
+        ] {
+            assert_eq!(offered(none), Value::Null);
+        }
     }
 
     #[test]

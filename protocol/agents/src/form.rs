@@ -6,14 +6,17 @@
 use std::path::PathBuf;
 
 use hub_protocol::{
-    InboxName, OwnWords, Verdict, WAKE_MARK, answer_in_refusal, denial, first_chars, visible,
+    CUT_MARK, InboxName, OwnWords, Seq, Verdict, WAKE_MARK, answer_in_refusal, denial, first_chars,
+    visible,
 };
 use serde_json::{Map, Value, json};
 
 use crate::Agent;
+use crate::always::always;
 use crate::answer::AnswerKind;
 use crate::dialog_news::DialogNews;
 use crate::event::AgentEvent;
+use crate::request;
 use crate::turn_cause::TurnCause;
 
 /// A hook event in the form that is common to all agents.
@@ -39,6 +42,8 @@ pub struct ParsedHook {
     pub delays_dialog: bool,
     /// Whether the session's permission mode may allow everything, if the event tells the mode.
     pub bypasses: Option<bool>,
+    /// The hub's own question that a form in the agent's terminal shows from now on, or that none does, if the event tells.
+    pub form: Option<Option<Seq>>,
     /// The tool call that the event reports.
     pub tool: Option<ToolUse>,
     /// The event's news of the dialogs before it; `None` if the agent shows none while its hook is held, so that any
@@ -91,6 +96,20 @@ impl HookReply {
         }
     }
 
+    /// Allows once what the agent did not offer to allow always.
+    fn within_offer(mut self, hook: &ParsedHook) -> Self {
+        let offers = match &hook.happened {
+            AgentEvent::Permission { data, .. } => data
+                .as_ref()
+                .and_then(|it| always(&it["suggestions"])),
+            _ => None,
+        };
+        if self.decision == Some(Verdict::AllowAlways) && offers.is_none() {
+            self.decision = Some(Verdict::Allow);
+        }
+        self
+    }
+
     /// Sanitizes what a person said and the model reads. Every answer passes through here.
     fn sanitized(self) -> Self {
         let sanitize = |verdict| match verdict {
@@ -121,7 +140,26 @@ pub(crate) struct Form {
 
 /// Parses a hook payload. An unknown event becomes [`AgentEvent::Seen`]: it proves only that the session lives.
 pub fn parse(agent: Agent, payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
-    (agent.form().parse)(payload)
+    let hook = (agent.form().parse)(payload)?;
+    Ok(match payload.get(CUT_MARK) {
+        Some(mark) => cut(hook, mark),
+        None => hook,
+    })
+}
+
+/// Marks that parts of what an event asks are left out. Only a permission can be decided then, because the answer to any other
+/// dialog repeats its input.
+fn cut(mut hook: ParsedHook, mark: &Value) -> ParsedHook {
+    let asked = match &mut hook.happened {
+        AgentEvent::Asks { data, .. } => data.as_object_mut(),
+        AgentEvent::Permission { data, .. } => data.as_mut().and_then(Value::as_object_mut),
+        _ => None,
+    };
+    if let Some(asked) = asked {
+        asked.insert(CUT_MARK.into(), mark.clone());
+    }
+    hook.takes = hook.takes.filter(|it| *it == AnswerKind::Permission);
+    hook
 }
 
 /// Renders the answer in the agent's format; `None` if there is nothing to answer.
@@ -129,7 +167,7 @@ pub fn render(agent: Agent, hook: &ParsedHook, reply: HookReply) -> Option<Value
     if reply == HookReply::default() {
         return None;
     }
-    (agent.form().render)(hook, reply.sanitized())
+    (agent.form().render)(hook, reply.within_offer(hook).sanitized())
 }
 
 /// A text field, empty if it is missing.
@@ -171,6 +209,7 @@ pub(crate) fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> P
         takes: None,
         delays_dialog: false,
         bypasses: None,
+        form: None,
         tool: None,
         news: None,
         edited: Vec::new(),
@@ -232,29 +271,12 @@ pub(crate) fn refusal_with(hook: &ParsedHook, answer: &str) -> Value {
     })
 }
 
-/// A permission request as text for a person: the tool's name and its most informative argument.
-pub(crate) fn permission_text(payload: &Map<String, Value>) -> String {
-    let tool = text(payload, "tool_name");
-    match argument(payload) {
-        Some(argument) => format!("{tool}: {argument}"),
-        None => tool.to_owned(),
+/// A permission that the agent asks for.
+pub(crate) fn permission(request: Value) -> AgentEvent {
+    AgentEvent::Permission {
+        text: request::line(&request).unwrap_or_default(),
+        data: Some(request),
     }
-}
-
-/// The most informative argument of a tool call.
-pub(crate) fn argument(payload: &Map<String, Value>) -> Option<&str> {
-    const INFORMATIVE: [&str; 7] = [
-        "command",
-        "file_path",
-        "path",
-        "url",
-        "pattern",
-        "description",
-        "prompt",
-    ];
-    let input = payload.get("tool_input")?.as_object()?;
-    let mut fields = INFORMATIVE.into_iter();
-    fields.find_map(|field| input.get(field)?.as_str())
 }
 
 /// The tools that edit a file, by the names that agents give them, and the parameter that names the file.

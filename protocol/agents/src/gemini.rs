@@ -7,9 +7,10 @@ use crate::claude;
 use crate::event::AgentEvent;
 use crate::facts::{Docs, Facts, OneAnswer};
 use crate::form::{
-    Form, HookReply, InvalidSessionId, ParsedHook, edited, flag, hook, permission_text, prompted,
+    Form, HookReply, InvalidSessionId, ParsedHook, edited, flag, hook, prompted,
     session, stopped, text,
 };
+use crate::request;
 use crate::settings::{Allow, Content, Event, Files, Json, Managed, Settings, Shape};
 
 pub(crate) static FACTS: Facts = Facts {
@@ -113,15 +114,11 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
         // These events make notifications.
         "AfterAgent" => stopped(text(payload, "prompt_response")),
         "Notification" if text(payload, "notification_type") == "ToolPermission" => {
-            let request = permission_text(payload);
-            let is_named = !request.is_empty();
+            let details = payload.get("details").cloned();
+            let request = details.as_ref().and_then(request::line_of);
             AgentEvent::Permission {
-                text: if is_named {
-                    request
-                } else {
-                    text(payload, "message").to_owned()
-                },
-                data: payload.get("details").cloned(),
+                text: request.unwrap_or_else(|| text(payload, "message").to_owned()),
+                data: details,
             }
         }
         "SessionEnd" => claude::session_end(payload),

@@ -3,6 +3,7 @@
 //!
 //! To add an agent: its file, and its two lines below.
 
+mod always;
 mod answer;
 mod claude;
 mod codex;
@@ -19,6 +20,7 @@ mod kimi;
 mod opencode;
 mod pi;
 mod qwen;
+pub mod request;
 mod settings;
 mod turn_cause;
 
@@ -27,6 +29,7 @@ use std::str::FromStr;
 
 use hub_protocol::first_chars;
 
+pub use always::always;
 pub use answer::{AnswerKind, FormAnswer};
 pub use claude::PLANS;
 pub use dialog_news::{Call, DialogNews};

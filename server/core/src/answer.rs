@@ -55,8 +55,21 @@ impl fmt::Display for AnswerText {
 pub fn words_of(asked: &Notification, answer: &Answer) -> Result<AnswerText, String> {
     let controls = controls(asked);
     match (&controls[..], answer) {
-        ([Control::Verdict { edits, .. }], Answer::Verdict(decision, reason)) => {
+        (
+            [
+                Control::Verdict {
+                    allow,
+                    always,
+                    edits,
+                },
+            ],
+            Answer::Verdict(decision, reason),
+        ) => {
             let is_plan = asked.kind != Kind::Approval;
+            let is_offered = always.is_some() || is_plan || !allow;
+            if *decision == Decision::AllowAlways && !is_offered {
+                return Err("the agent offers nothing to allow always: allow or deny it".into());
+            }
             let reason = reason.as_deref().unwrap_or_default().trim();
             decided(*decision, reason, is_plan, *edits).map(AnswerText::Whole)
         }
@@ -293,8 +306,15 @@ mod tests {
 
     #[test]
     fn a_permission_takes_a_decision_and_nothing_else() {
-        let data = json!({ "via": "hook", "request": { "tool_name": "Bash", "tool_input": { "command": "ls" } } });
-        let permission = asked("approval", &data);
+        let permission = |suggestions: Value| {
+            let input = json!({ "command": "ls" });
+            let request =
+                json!({ "tool_name": "Bash", "tool_input": input, "suggestions": suggestions });
+            asked("approval", &json!({ "via": "hook", "request": request }))
+        };
+        let once = permission(Value::Null);
+        let permission =
+            permission(json!([{ "type": "addRules", "rules": [{ "toolName": "Bash" }] }]));
         let plan =
             dialog(&json!({ "tool_name": "ExitPlanMode", "tool_input": { "plan": "1. do" } }));
         let no = Some("not: on main".to_owned());
@@ -306,6 +326,8 @@ mod tests {
                 None,
                 Some("allow always"),
             ),
+            (&once, Decision::AllowAlways, None, None),
+            (&once, Decision::Allow, None, Some("allow")),
             (
                 &permission,
                 Decision::Deny,

@@ -3,10 +3,9 @@
 
 use std::fmt::Write as _;
 
+use hub_agents::request::{INPUT, Split, TOOL, in_order, is_informative, value_text};
 use hub_protocol::{Kind, Notification, is_hidden, reveal};
 use serde_json::{Map, Value};
-
-use super::tool_request::{INPUT, Split, TOOL, in_order, value_text};
 
 /// Parts of the names of tools that change files, and the fields that only say which file.
 const EDITORS: [&str; 5] = ["edit", "write", "patch", "create", "replace"];
@@ -24,6 +23,9 @@ const PLACES: [&str; 12] = [
     "description",
     "mode",
 ];
+
+/// The field with which a plan names the file that its agent keeps it in.
+const PLAN_FILE: &str = "planFilePath";
 
 /// The columns of blanks that are shown as they are.
 const GAP: usize = 40;
@@ -134,7 +136,11 @@ fn dialog(dialog: &Value) -> Option<String> {
     }
     match dialog["tool_name"].as_str() {
         Some("EnterPlanMode") => Some("May I plan this first?".into()),
-        Some(_) => Some(fields(input.as_object()?).join("\n")).filter(|it| !it.is_empty()),
+        Some(_) => {
+            let mut brings = input.as_object()?.clone();
+            brings.shift_remove(PLAN_FILE);
+            Some(fields(&brings, false).join("\n")).filter(|it| !it.is_empty())
+        }
         None => {
             let from = |name: &str| dialog[name].as_str().filter(|it| !it.is_empty());
             let parts = [from("mcp_server_name"), from("message"), from("url")];
@@ -150,7 +156,7 @@ fn request(request: &Value) -> Option<String> {
     };
     let Split { tool, input, rest } = Split::of(all);
     let mut lines = match &input {
-        Some(Value::Object(input)) => fields(input),
+        Some(Value::Object(input)) => fields(input, !tool.is_empty()),
         Some(input) => value_text(input).into_iter().collect(),
         None => Vec::new(),
     };
@@ -158,7 +164,7 @@ fn request(request: &Value) -> Option<String> {
     if hides_its_change(&tool, given) {
         return None;
     }
-    lines.extend(fields(&rest));
+    lines.extend(fields(&rest, lines.is_empty() && !tool.is_empty()));
     match (tool.as_str(), lines.join("\n")) {
         ("", text) => Some(text).filter(|it| !it.is_empty()),
         (tool, text) if text.is_empty() => Some(tool.to_owned()),
@@ -209,16 +215,18 @@ fn hides_its_change(tool: &str, input: &Map<String, Value>) -> bool {
     is_editor(tool) && given.all(|(name, _)| PLACES.contains(&name.as_str()))
 }
 
-/// Each field on a line of its own, the most informative ones first.
-fn fields(object: &Map<String, Value>) -> Vec<String> {
-    let line = |(name, value): (&String, &Value)| {
+/// Each field on a line of its own, the most informative ones first. The first one needs no name after that of its tool.
+fn fields(object: &Map<String, Value>, follow_tool: bool) -> Vec<String> {
+    let line = |(at, (name, value)): (usize, (&String, &Value))| {
         let text = value_text(value)?;
+        let is_first = follow_tool && at == 0 && is_informative(name);
         Some(match name.as_str() {
             "command" | "plan" => text,
+            _ if is_first => text,
             _ => format!("{name}: {text}"),
         })
     };
-    in_order(object).filter_map(line).collect()
+    in_order(object).enumerate().filter_map(line).collect()
 }
 
 #[cfg(test)]
@@ -267,17 +275,17 @@ mod tests {
             (
                 "Write",
                 json!({"file_path": "/a", "content": "x\ny"}),
-                "Write: file_path: /a\ncontent: x\ny",
+                "Write: /a\ncontent: x\ny",
             ),
             (
                 "Edit",
                 json!({"file_path": "/a", "old_string": "", "new_string": "y"}),
-                "Edit: file_path: /a\nold_string: \nnew_string: y",
+                "Edit: /a\nold_string: \nnew_string: y",
             ),
             (
                 "mcp__bank__transfer",
                 json!({"to": "x", "amount": 3, "url": "u"}),
-                "mcp__bank__transfer: url: u\nto: x\namount: 3",
+                "mcp__bank__transfer: u\nto: x\namount: 3",
             ),
             ("Think", json!({}), "Think"),
         ] {
@@ -340,7 +348,12 @@ mod tests {
                 json!({"via": "hook", "dialog": {"tool_name": "ExitPlanMode", "tool_input": input}}),
             )
         };
-        assert_eq!(plan(json!({"plan": "1. do"})), ("1. do".into(), true));
+        for input in [
+            json!({"plan": "1. do"}),
+            json!({"plan": "1. do", "planFilePath": "/p.md"}),
+        ] {
+            assert_eq!(plan(input), ("1. do".into(), true));
+        }
         let brings = plan(json!({"plan": "1. do", "allowedPrompts": ["x"]})).0;
         assert!(brings.contains("allowedPrompts"), "{brings}");
         assert!(!plan(json!({})).1);

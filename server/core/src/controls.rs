@@ -1,6 +1,6 @@
 //! The controls that answer a question, as the payload of the agent's hook says.
 
-use hub_agents::PLANS;
+use hub_agents::{PLANS, always};
 use hub_protocol::{Choice, Control, Field, FieldChoice, FieldKind, Kind, Notification, Offer};
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ pub fn controls(it: &Notification) -> Vec<Control> {
 fn verdict(it: &Notification, suggestions: &Value, edits: bool) -> Control {
     Control::Verdict {
         allow: asked::says_all(it),
-        always: Some(rules(suggestions)).filter(|it| !it.is_empty()),
+        always: always(suggestions),
         edits,
     }
 }
@@ -65,32 +65,6 @@ fn choice(one: &Value) -> Choice {
         header: text(&one["header"]),
         many: one["multiSelect"] == true,
         options: options.filter(|it| !it.label.trim().is_empty()).collect(),
-    }
-}
-
-/// The rules that an agent suggests to allow, in a few words.
-fn rules(suggestions: &Value) -> String {
-    let mut found: Vec<String> = Vec::new();
-    for one in list(suggestions) {
-        match one["type"].as_str().unwrap_or_default() {
-            "setMode" if one["mode"] == "acceptEdits" => found.push("all edits".into()),
-            "setMode" => found.push(format!("the mode {}", text(&one["mode"]))),
-            "addDirectories" => {
-                let all = list(&one["directories"]).iter();
-                found.extend(all.map(|it| format!("the directory {}", text(it))));
-            }
-            _ => found.extend(list(&one["rules"]).iter().map(rule)),
-        }
-    }
-    found.retain(|it| !it.is_empty());
-    found.dedup();
-    found.join(", ")
-}
-
-fn rule(rule: &Value) -> String {
-    match text(&rule["ruleContent"]) {
-        content if content.is_empty() => text(&rule["toolName"]),
-        content => format!("{}({content})", text(&rule["toolName"])),
     }
 }
 

@@ -10,6 +10,7 @@ pub mod durable;
 pub mod filter;
 pub mod fold;
 pub mod guarded_file;
+pub mod line;
 pub mod notification;
 pub mod record;
 pub mod rejected;

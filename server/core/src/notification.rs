@@ -68,6 +68,7 @@ impl Draft {
             hops: 0,
             received: None,
             muted_by: None,
+            rides_along: None,
             evidence: None,
             turn: None,
             repeats: None,
@@ -102,10 +103,9 @@ impl Draft {
         notice
     }
 
-    /// Makes it wake no waiter, and says why in its data.
+    /// Makes it wake no waiter, and says why.
     pub fn ride_along(&mut self, why: &str) {
-        let data = self.body.data.get_or_insert_with(|| serde_json::json!({}));
-        data["rides_along"] = why.into();
+        self.body.rides_along = Some(why.into());
         self.quiet = true;
     }
 

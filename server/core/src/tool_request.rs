@@ -1,57 +1,11 @@
 //! An agent's tool request, complete and unaltered, because a person approves exactly what is shown of it.
 
+use hub_agents::request::{Split, in_order, value_text};
 use hub_protocol::{Edit, FileChange, Kind, Notification, RequestPart, ToolRequest};
 use serde_json::{Map, Value};
 
 use super::asked;
 use super::risk::risks_of;
-
-/// The most informative fields of a request, in the order in which they are shown first.
-const LEADING: [&str; 10] = [
-    "command",
-    "cmd",
-    "plan",
-    "file_path",
-    "filePath",
-    "path",
-    "url",
-    "pattern",
-    "description",
-    "prompt",
-];
-/// The names that agents give to the tool of a request, and to its input.
-pub(super) const TOOL: [&str; 4] = ["tool_name", "tool", "toolName", "type"];
-pub(super) const INPUT: [&str; 4] = ["tool_input", "input", "args", "arguments"];
-
-/// A request, taken apart.
-pub(super) struct Split {
-    /// The tool's name; empty if the request names none.
-    pub(super) tool: String,
-    /// The tool's input, unless it is null.
-    pub(super) input: Option<Value>,
-    /// The other fields. The agent's suggested rules are no part of the request: another answer applies them.
-    pub(super) rest: Map<String, Value>,
-}
-
-impl Split {
-    /// Takes a request in any agent's format apart.
-    pub(super) fn of(request: &Map<String, Value>) -> Self {
-        let mut rest = request.clone();
-        let mut take = |names: &[&str], is_it: fn(&Value) -> bool| {
-            let mut names = names.iter();
-            let name = names.find(|name| rest.get(**name).is_some_and(is_it))?;
-            rest.shift_remove(*name)
-        };
-        let tool = take(&TOOL, Value::is_string).as_ref().and_then(value_text);
-        let input = take(&INPUT, |it| !it.is_null());
-        take(&["suggestions"], Value::is_array);
-        Self {
-            tool: tool.unwrap_or_default(),
-            input,
-            rest,
-        }
-    }
-}
 
 /// The request in an agent's payload or in the data of a client's approval; `None` if there is nothing in it.
 fn tool_request(request: &Value) -> Option<ToolRequest> {
@@ -156,23 +110,6 @@ fn parts(object: &Map<String, Value>) -> Vec<RequestPart> {
             })
         })
         .collect()
-}
-
-/// The fields of a request, the most informative first.
-pub(super) fn in_order(object: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
-    let place = |name: &str| LEADING.iter().position(|it| *it == name);
-    let mut fields: Vec<_> = object.iter().collect();
-    fields.sort_by_key(|(name, _)| place(name).unwrap_or(LEADING.len()));
-    fields.into_iter()
-}
-
-/// A text as it is, other data as JSON that people can read; `None` for null.
-pub(super) fn value_text(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => serde_json::to_string_pretty(other).ok(),
-    }
 }
 
 #[cfg(test)]

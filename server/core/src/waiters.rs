@@ -5,8 +5,10 @@
 //! wake limit ends. `settle` waits for a lull. Barriers decide when a wait ends, never which notifications it returns.
 //! All deadlines are in one queue; the writer tells the clock when the first of them is, and the clock submits `Tick`.
 //!
-//! The writer thread changes the waiters, and readers share them. A restart discards them by design: waiters and hooks
-//! reconnect, and notifications that were leased but not acknowledged are offered again, marked as redelivered.
+//! Only the writer thread adds and ends waiters, leases, wakes and held requests; readers share them. What the hub sees of
+//! sessions besides ([`Activity`], [`Edits`]) is noted at once by the task that sees it: no record depends on the order. A
+//! restart discards all this by design: waiters and hooks reconnect, and notifications that were leased but not
+//! acknowledged are offered again, marked as redelivered.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -101,7 +103,7 @@ impl SharedWaiters {
         sync::read(&self.0)
     }
 
-    /// Locks them to be changed.
+    /// Locks them to be changed: outside of the writer only [`Waiters::activity`] and [`Waiters::edits`].
     pub fn write(&self) -> RwLockWriteGuard<'_, Waiters> {
         sync::write(&self.0)
     }
@@ -297,6 +299,11 @@ impl Waiters {
     /// Whether the session's permission mode is known, and may allow everything.
     pub fn bypasses(&self, place: &SessionKey) -> bool {
         self.activity.bypasses(place)
+    }
+
+    /// Returns the question of the hub that a form in the session's terminal shows.
+    pub fn form(&self, place: &SessionKey) -> Option<Seq> {
+        self.activity.form(place)
     }
 
     /// Returns the tool call that runs in the session now.

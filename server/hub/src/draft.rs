@@ -100,6 +100,10 @@ impl<'a> Context<'a> {
 }
 
 /// Turns each reply to an open question into its answer, in the question's project.
+///
+/// This comes before the writer's turn, because an answer needs what only a request's own task may wait for: which process
+/// sends it, what the hub sees of that process, and the question's text as title, all in its serialised JSON. The writer
+/// decides something else: whether the question takes this answer. It refuses one that came second.
 pub fn place_answers(hub: &Hub, mut posts: Vec<Post>) -> Result<Vec<Post>, Rejected> {
     if posts.iter().all(|post| post.reply_to.is_none()) {
         return Ok(posts);
@@ -156,6 +160,7 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
         hops: replied.hops,
         received: (late.abs() > SAME_TIME_MS).then_some(context.now),
         muted_by: None,
+        rides_along: None,
         evidence: context.evidence.clone().filter(|_| kind == Kind::Answer),
         turn: None,
         repeats: None,

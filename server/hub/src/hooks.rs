@@ -325,6 +325,14 @@ impl HookRequest {
         })
     }
 
+    /// Keeps which question of the hub a form in the session's terminal shows, if the event tells it.
+    pub fn note_form(&self) -> Result<(), Rejected> {
+        match self.event.form {
+            Some(form) => self.in_activity(|it, place| it.note_form(place.clone(), form)),
+            None => Ok(()),
+        }
+    }
+
     /// Keeps which files the session has edited, and alerts it and others that edit the same ones. The work is done after
     /// the hook's answer.
     pub fn note_edits(&self) {

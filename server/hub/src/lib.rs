@@ -53,6 +53,7 @@ pub mod stored;
 pub mod testing;
 pub mod tmux;
 pub mod wake_text;
+pub mod why;
 pub mod writer;
 
 pub use permit::StreamPermit;

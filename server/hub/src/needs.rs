@@ -9,13 +9,15 @@ use hub_core::fold::{AnswerPath, Inbox, Item, Question, Session, SessionKey, Sta
 use hub_core::rejected::Rejected;
 use hub_core::waiters::SharedWaiters;
 use hub_protocol::{
-    AnswerDelivery, InboxName, Kind, Need, NeedKind, PhaseName, Place, Priority, ProjectName,
-    QuestionState, Seq, SessionState, Settled, Timestamp, Whole,
+    AnswerDelivery, InboxName, Kind, Need, NeedKind, Place, Priority, ProjectName, QuestionState,
+    Seq, Settled, Timestamp,
 };
 
 use super::Hub;
 use super::follow::List;
 
+mod replies;
+mod sessions;
 mod texts;
 
 use texts::Texts;
@@ -38,6 +40,8 @@ pub struct FoundNeed {
     context: Option<Seq>,
     /// The record with the answer.
     answer: Option<Seq>,
+    /// What precedes its text: that the session has not taken the person's message.
+    untaken: Option<String>,
     /// What closes it, if the person may close it as it is.
     pub close: Option<Close>,
 }
@@ -80,7 +84,7 @@ pub fn list_at(state: &State, waiters: &SharedWaiters, now: Timestamp) -> Vec<Fo
     let sessions = state.sessions(None);
     let sessions = sessions.filter_map(|(project, key, session)| {
         let place = (project.clone(), key.clone());
-        of_session(state, waiters, &place, session, now)
+        sessions::find(state, waiters, &place, session, now)
     });
     let messages = state
         .inboxes(None)
@@ -170,7 +174,7 @@ fn of_question(
             .filter(|spoke| *spoke < id)
             .map(location),
         answer: question.answer.map(location),
-        close: None,
+        ..FoundNeed::default()
     }
 }
 
@@ -193,57 +197,6 @@ pub fn session_of(state: &State, id: &str) -> Option<(SessionKey, Seq)> {
     let mut sessions = state.sessions(None);
     let found = sessions.find(|(_, _, it)| id_of(it) == id);
     found.map(|(project, key, it)| ((project.clone(), key.clone()), it.seq))
-}
-
-/// What a session needs, unless it asks: then its questions are the needs.
-fn of_session(
-    state: &State,
-    waiters: &SharedWaiters,
-    place: &SessionKey,
-    session: &Session,
-    now: Timestamp,
-) -> Option<FoundNeed> {
-    let (project, key) = place;
-    let heard = waiters.read().heard(place, now);
-    let phase = state.phase(project, key, session, heard, now);
-    let kind = match phase.name {
-        PhaseName::YourTurn => NeedKind::Turn,
-        PhaseName::Blocked if !session.is_alive() => NeedKind::Died,
-        PhaseName::Blocked if phase.is_silent => NeedKind::Silent,
-        PhaseName::Blocked
-            if phase.until.is_some() || session.state != Some(SessionState::Error) =>
-        {
-            NeedKind::Limit
-        }
-        PhaseName::Blocked => NeedKind::Error,
-        _ => return None,
-    };
-    let says_more = phase
-        .report
-        .filter(|_| phase.reason.is_none() || phase.is_silent);
-    Some(FoundNeed {
-        need: Need {
-            id: id_of(session),
-            kind,
-            since: phase.since,
-            until: phase.until,
-            project: project.clone(),
-            name: state.shown_name(project, key).to_owned(),
-            session: Some(key.clone()),
-            notification: phase.report,
-            revision: phase.report.unwrap_or(session.seq),
-            silenced: silenced(state, (project, key), now),
-            answerable: session.is_alive(),
-            whole: phase.reason.map(|text| Whole {
-                text,
-                ..Whole::default()
-            }),
-            ..Need::default()
-        },
-        location: says_more.map(|id| state.location(id).unwrap_or(id)),
-        close: Some(Close::Session(place.clone(), session.seq)),
-        ..FoundNeed::default()
-    })
 }
 
 /// Whether anybody but the person reads an inbox.

@@ -3,17 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hub_core::asked;
 use hub_core::fold::{Session as FoldSession, SessionKey, State as Fold};
+use hub_core::line;
 use hub_core::rejected::Rejected;
 use hub_core::waiters::SharedWaiters;
 use hub_log::Log;
-use hub_protocol::{Phase, PhaseName, Seq, Timestamp, first_chars, single_spaced};
+use hub_protocol::{Phase, PhaseName, Seq, Timestamp};
 
 use super::{Hub, needs, stored};
-
-/// The most characters of a text.
-const MAX_TEXT: usize = 300;
 
 /// A phase and the record that holds its text.
 pub struct FoundPhase {
@@ -101,6 +98,5 @@ pub async fn with_texts(hub: &Hub, found: Vec<FoundPhase>) -> Result<Vec<Phase>,
 
 /// Returns the text of the notification that is stored at `location`, on one line.
 pub fn text(log: &Log, location: Seq) -> Option<String> {
-    let said = asked::words(&stored::at(log, location)?);
-    Some(first_chars(&single_spaced(&said), MAX_TEXT).to_owned())
+    Some(line::of(&stored::at(log, location)?))
 }

@@ -89,6 +89,7 @@ async fn json(
         hops: 0,
         received: None,
         muted_by: None,
+        rides_along: None,
         evidence: None,
         turn: None,
         repeats: None,

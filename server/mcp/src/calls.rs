@@ -21,7 +21,7 @@ use super::arguments::{
     SessionsArguments, read, seconds,
 };
 use super::pending::Unacknowledged;
-use super::reply::{NEEDS, Reply, SESSIONS, explained, framed, of_need, stored_as};
+use super::reply::{ANSWERED, NEEDS, Reply, SESSIONS, explained, framed, of_need, stored_as};
 use hub_http::error::{ApiError, Code};
 use hub_http::request::caller::Caller;
 use hub_http::request::evidence::Witness;
@@ -214,7 +214,7 @@ impl ToolCall {
     async fn inbox(&self, arguments: Value) -> Result<Reply, ApiError> {
         let InboxArguments {} = read(arguments)?;
         self.demand_inbox()?;
-        let needs = needs::open_of(&self.hub, &self.caller.project).await?;
+        let needs = needs::open_of(&self.hub, &self.caller.project, ANSWERED).await?;
         let taken = self.unacknowledged.take(&self.hub, &self.caller).await?;
         let words = match &taken {
             Some((_, ids)) => OwnWords::of(Counted(ids.len(), "notification")).and(" for you. "),

@@ -75,18 +75,22 @@ pub(super) fn framed(
     Ok(Framed::of(frame, &lines, 0))
 }
 
-/// A need for a model: a question, which it may answer, with its whole text and its number as the tools take it; others briefly,
-/// so that a long one leaves room for the rest.
+/// The needs that a model may answer. They are read whole; of the others, `hubctl needs` shows more.
+pub(super) const ANSWERED: NeedKind = NeedKind::Question;
+
+/// A need for a model: a question with its whole text and its number as the tools take it; others briefly, so that a long one
+/// leaves room for the rest.
 pub(super) fn of_need(need: &Need) -> Value {
     let mut object = json!(need);
     if let Ok(id) = need.id.parse::<Seq>() {
         object["id"] = id.into();
     }
-    let is_question = need.kind == NeedKind::Question;
-    object["msg"] = object[if is_question { "text" } else { "brief" }].take();
-    if !is_question {
-        object["controls"] = Value::Null;
-    }
+    let text = if need.kind == ANSWERED {
+        "text"
+    } else {
+        "brief"
+    };
+    object["msg"] = object[text].take();
     object
 }
 

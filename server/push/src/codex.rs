@@ -10,7 +10,7 @@ use hub_core::command::{AgentEvent, Command, Hook};
 use hub_core::fold::SessionKey;
 use hub_core::sync::lock;
 use hub_engine::Hub;
-use hub_protocol::{InboxName, Seq, SessionInfo, Timestamp, Way};
+use hub_protocol::{InboxName, Seq, Timestamp, Way};
 use tokio::time::Instant;
 
 use super::PushSession;
@@ -141,23 +141,10 @@ impl CodexThreads {
 
     /// Notes that the person has decided, so that the turn goes on.
     async fn note_decision(&self, candidate: &PushSession) {
+        let (key, worked) = (candidate.key.clone(), AgentEvent::Worked);
         let decided = Hook {
-            project: candidate.key.0.clone(),
-            given: None,
-            id: candidate.key.1.clone(),
-            info: SessionInfo::default(),
-            other: None,
             shares_process: true,
-            subagent: None,
-            happened: AgentEvent::Worked,
-            event: Hook::APP_SERVER.into(),
-            watched: false,
-            held: None,
-            once: None,
-            derived_at: Some(candidate.seq),
-            acted: None,
-            wordless: false,
-            used: None,
+            ..Hook::derived(key, worked, Hook::APP_SERVER, candidate.seq)
         };
         if let Err(error) = self.hub.submit(Command::Hook(Box::new(decided))).await {
             tracing::warn!(%error, "the end of a dialog could not be noted");

@@ -6,7 +6,7 @@
 //! before the transport is used. If the transport fails, the batch is recorded as returned, and the next one is tried.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use hub_agents::Agent;
@@ -112,13 +112,13 @@ struct Pushes {
 }
 
 /// Wakes sessions until `shutdown`.
-pub async fn run(hub: &Hub, state_dir: &Path, shutdown: &CancellationToken) {
+pub async fn run(hub: Hub, state_dir: PathBuf, shutdown: CancellationToken) {
     let mut log = hub.log().subscribe();
     let mut presence = hub.waiters().read().version().subscribe();
     let mut pushes = Pushes {
-        hub: hub.clone(),
-        inboxes: ClaudeInboxes::new(hub, state_dir),
-        threads: CodexThreads::new(hub),
+        inboxes: ClaudeInboxes::new(&hub, &state_dir),
+        threads: CodexThreads::new(&hub),
+        hub,
         standins: HashMap::new(),
         since: HashMap::new(),
         numbers: HashSet::new(),

@@ -67,7 +67,7 @@ impl Forwards {
     }
 
     /// Forwards until `shutdown`.
-    pub async fn run(&self, hub: &Hub, shutdown: &CancellationToken) {
+    pub async fn run(self, hub: Hub, shutdown: CancellationToken) {
         let mut tasks = tokio::task::JoinSet::new();
         for forward in self.0.iter() {
             let delivery = Delivery::new(hub.clone(), Arc::clone(forward));

@@ -14,6 +14,9 @@ pub async fn begin(hub: &Hub) {
 }
 
 /// Serves the rules until `shutdown`.
-pub async fn run(hub: &Hub, shutdown: &CancellationToken) {
-    tokio::join!(stays::watch(hub, shutdown), runs::start_all(hub, shutdown));
+pub async fn run(hub: Hub, shutdown: CancellationToken) {
+    tokio::join!(
+        stays::watch(&hub, &shutdown),
+        runs::start_all(&hub, &shutdown)
+    );
 }

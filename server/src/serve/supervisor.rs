@@ -21,7 +21,7 @@ pub(super) fn stopping() {
 
 /// Feeds the watchdog until `shutdown`, each time after the writer thread has decided a command. A writer that hangs is
 /// therefore restarted too.
-pub(super) async fn watchdog(hub: &Hub, shutdown: &CancellationToken) {
+pub(super) async fn watchdog(hub: Hub, shutdown: CancellationToken) {
     let Some(limit) = sd_notify::watchdog_enabled() else {
         return;
     };

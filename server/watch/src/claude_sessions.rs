@@ -17,9 +17,10 @@ use std::time::Duration;
 
 use hub_core::command::{AgentEvent, Command, Hook};
 use hub_core::fold::{Session, State};
+use hub_core::waiters::SharedWaiters;
 use hub_engine::Hub;
 use hub_protocol::process::boot_id;
-use hub_protocol::{InboxName, Process, ProjectName, SessionInfo, SessionState, Timestamp};
+use hub_protocol::{InboxName, Process, ProjectName, SessionState, Timestamp};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -69,7 +70,7 @@ struct SessionFiles {
 }
 
 /// Submits an event for each change that no hook reports, until `shutdown`.
-pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &CancellationToken) {
+pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationToken) {
     let Some(boot_id) = boot_id() else { return };
     let mut log = hub.log().subscribe();
     let changed = Arc::new(Notify::new());
@@ -81,7 +82,7 @@ pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &Cancellatio
         watched: HashSet::new(),
     };
     loop {
-        let sessions = known_sessions(hub, &boot_id);
+        let sessions = known_sessions(&hub, &boot_id);
         files.track(&sessions).await;
         for session in &sessions {
             files.poll(session).await;
@@ -108,14 +109,14 @@ pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &Cancellatio
 
 /// The sessions of Claude Code on this machine that their hooks have reported.
 fn known_sessions(hub: &Hub, boot_id: &str) -> Vec<KnownSession> {
-    let found = hub.read(|state, _| {
+    let found = hub.read(|state, waiters| {
         let all = state.sessions(None).filter(|(_, _, it)| it.has_hooks());
         let known = |(project, key, session): (&ProjectName, &InboxName, &Session)| {
             let info = session.info()?;
             let here = info.agent.as_deref() == Some("claude") && !session.is_headless();
             let process = info.process.clone().filter(|_| here)?;
             let known = process.started.is_some() && process.boot_id.as_deref() == Some(boot_id);
-            known.then(|| known_session(state, (project, key), session, process))
+            known.then(|| known_session((state, waiters), (project, key), session, process))
         };
         all.filter_map(known).collect()
     });
@@ -123,16 +124,20 @@ fn known_sessions(hub: &Hub, boot_id: &str) -> Vec<KnownSession> {
 }
 
 fn known_session(
-    state: &State,
+    (state, waiters): (&State, &SharedWaiters),
     (project, key): (&ProjectName, &InboxName),
     session: &Session,
     process: Process,
 ) -> KnownSession {
+    let place = (project.clone(), key.clone());
+    let form = waiters.read().form(&place);
+    let form = form.and_then(|id| state.question(id));
     let dialog = state.dialog_since(project, key);
     KnownSession {
-        key: (project.clone(), key.clone()),
+        key: place,
         process,
         seq: session.seq,
+        form_until: form.map(|it| it.settled_at.unwrap_or(Timestamp::from_millis(i64::MAX))),
         since: dialog.unwrap_or_default().max(session.ts),
         in_turn: session.is_in_turn(),
         blocked: session.state == Some(SessionState::Blocked),
@@ -256,24 +261,12 @@ fn is_of(hub: &Hub, file: &SessionFile, session: &KnownSession) -> bool {
 }
 
 async fn submit(hub: &Hub, session: &KnownSession, happened: AgentEvent) {
-    let hook = Hook {
-        project: session.key.0.clone(),
-        given: None,
-        id: session.key.1.clone(),
-        info: SessionInfo::default(),
-        other: None,
-        shares_process: false,
-        subagent: None,
+    let hook = Hook::derived(
+        session.key.clone(),
         happened,
-        event: Hook::SESSION_FILE.into(),
-        watched: false,
-        held: None,
-        once: None,
-        derived_at: Some(session.seq),
-        acted: None,
-        wordless: false,
-        used: None,
-    };
+        Hook::SESSION_FILE,
+        session.seq,
+    );
     if let Err(error) = hub.submit(Command::Hook(Box::new(hook))).await {
         tracing::warn!(%error, "the state of a session file could not be noted");
     }

@@ -11,6 +11,7 @@ use hub_engine::refused::AnswerAttempt;
 use hub_protocol::{Evidence, Kind, Post, SpoolItem, Spooled};
 
 pub mod claude_sessions;
+pub mod codex_rollouts;
 mod dir_watcher;
 pub mod local_sessions;
 pub mod lost_answers;

@@ -33,7 +33,7 @@ pub(super) fn process_id(process: &Process) -> ProcessId {
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Checks live sessions until `shutdown`: periodically, and whenever a session begins.
-pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &CancellationToken) {
+pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationToken) {
     let boot_id = boot_id();
     let mut known = HashSet::new();
     let mut exits = Exits::default();
@@ -46,7 +46,7 @@ pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &Cancellatio
             () = hub.session_began() => {}
             () = exits.next() => {}
         }
-        let local = local_sessions(hub);
+        let local = local_sessions(&hub);
         let processes = local.iter().filter_map(|it| it.process.as_ref());
         exits.watch(processes.filter(|it| it.boot_id.is_some() && it.boot_id == boot_id));
         let cwds: Vec<PathBuf> = local.iter().filter_map(|it| it.cwd.clone()).collect();
@@ -70,7 +70,7 @@ pub async fn watch(hub: &Hub, status_files: &StatusFiles, shutdown: &Cancellatio
             status_files.scan_now(&cwds).await;
         }
         for session in ended {
-            end(hub, session).await;
+            end(&hub, session).await;
         }
     }
 }

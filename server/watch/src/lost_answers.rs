@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Opens these questions once no hook is expected any more, after each time at which this hub begins to decide, until
 /// `shutdown`.
-pub async fn watch(hub: &Hub, shutdown: &CancellationToken) {
+pub async fn watch(hub: Hub, shutdown: CancellationToken) {
     let mut presence = hub.presence();
     let mut done = None;
     loop {
@@ -15,7 +15,7 @@ pub async fn watch(hub: &Hub, shutdown: &CancellationToken) {
         tokio::select! {
             () = shutdown.cancelled() => return,
             () = tokio::time::sleep_until(until.into()), if done != Some(until) => {
-                reopen(hub).await;
+                reopen(&hub).await;
                 done = Some(until);
             }
             // The time is another one after a change of the active hub.
@@ -69,7 +69,7 @@ mod tests {
         assert!(!is_open());
         drop(back);
         let own = hub.clone();
-        tokio::spawn(async move { watch(&own, &CancellationToken::new()).await });
+        tokio::spawn(watch(own, CancellationToken::new()));
         let mut log = hub.log().subscribe();
         while !is_open() {
             log.changed().await.unwrap();

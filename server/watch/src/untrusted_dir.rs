@@ -3,7 +3,7 @@
 //! Other people can put files into a worktree. So no link is followed, and only files of the hub's own user count.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -151,6 +151,34 @@ impl UntrustedDir {
         name: &str,
         max_bytes: usize,
     ) -> Result<Option<(FileVersion, Vec<u8>)>, FileError> {
+        let Some((file, meta)) = self.open_file(name)? else {
+            return Ok(None);
+        };
+        let version = FileVersion::of(&meta);
+        let mut content = Vec::new();
+        (&file).take(max_bytes as u64).read_to_end(&mut content)?;
+        let unchanged = FileVersion::of(&file.metadata()?) == version;
+        Ok(unchanged.then_some((version, content)))
+    }
+
+    /// Reads the last bytes of the file `name`, at most so many, whether or not it grows meanwhile; `None` if it is gone.
+    pub(super) fn read_end(
+        &self,
+        name: &str,
+        max_bytes: usize,
+    ) -> Result<Option<Vec<u8>>, FileError> {
+        let Some((mut file, meta)) = self.open_file(name)? else {
+            return Ok(None);
+        };
+        let begin = meta.len().saturating_sub(max_bytes as u64);
+        file.seek(SeekFrom::Start(begin))?;
+        let mut content = Vec::new();
+        file.take(max_bytes as u64).read_to_end(&mut content)?;
+        Ok(Some(content))
+    }
+
+    /// Opens the regular file `name` of the hub's user; `None` if it is gone.
+    fn open_file(&self, name: &str) -> Result<Option<(File, Metadata)>, FileError> {
         // Without NONBLOCK, a pipe in place of the file would block the thread for ever.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = match rustix::fs::openat(&self.0, name, flags, Mode::empty()) {
@@ -165,11 +193,7 @@ impl UntrustedDir {
         if meta.uid() != own_user() {
             return Err(FileError::ForeignOwner(meta.uid()));
         }
-        let version = FileVersion::of(&meta);
-        let mut content = Vec::new();
-        (&file).take(max_bytes as u64).read_to_end(&mut content)?;
-        let unchanged = FileVersion::of(&file.metadata()?) == version;
-        Ok(unchanged.then_some((version, content)))
+        Ok(Some((file, meta)))
     }
 }
 

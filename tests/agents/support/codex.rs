@@ -19,13 +19,13 @@ pub(crate) struct Codex {
 }
 
 impl Sandbox {
-    /// Writes Codex's settings: the scripted model, a trusted project, and no dialog about another model. Commands cannot
-    /// write to `/tmp`, because a command that Codex kills leaves a `.git` in each directory that it can write to.
+    /// Writes Codex's settings: the scripted model without retries, a trusted project, and no dialog about another model.
+    /// Commands cannot write to `/tmp`, because a command that Codex kills leaves a `.git` in each directory that it can write to.
     pub(crate) fn codex_settings(&self, model: &Model) {
         let config = format!(
             "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\ncheck_for_update_on_startup = false\n\
              [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\n\
-             env_key = \"SCRIPTED_KEY\"\n[notice.model_migrations]\n\"gpt-5.5\" = \"gpt-6-sol\"\n\
+             env_key = \"SCRIPTED_KEY\"\nrequest_max_retries = 0\nstream_max_retries = 0\n[notice.model_migrations]\n\"gpt-5.5\" = \"gpt-6-sol\"\n\
              [sandbox_workspace_write]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n\
              [projects.\"{}\"]\ntrust_level = \"trusted\"\n",
             model.url(),
@@ -53,21 +53,41 @@ impl Sandbox {
         command.extend(args.iter().map(|&arg| arg.to_owned()));
         let env = [("SCRIPTED_KEY".to_owned(), "x".to_owned())];
         let pane = self.tmux().start(name, &self.project(), &env, &command);
-        let is_ready = |it: &str| it.contains("GPT-5.5 default");
-        let asks = |it: &str| it.contains("Trust all and continue");
         pane.until("Codex is ready or asks", |it| is_ready(it) || asks(it));
         if asks(&pane.text()) {
-            // It may show the dialog before it reads keys, and Enter would choose to review the hooks.
-            until("trust is chosen", || {
-                pane.press(&["2"]);
-                let chosen = || pane.text().contains("› 2. Trust all").then_some(());
-                within(Duration::from_secs(1), chosen)
-            });
-            pane.press(&["Enter"]);
-            pane.until("Codex is ready", is_ready);
+            trust_hooks(&pane);
         }
         pane
     }
+}
+
+fn is_ready(shown: &str) -> bool {
+    shown.contains("GPT-5.5 default")
+}
+
+/// Whether Codex asks whether it may run the hooks.
+fn asks(shown: &str) -> bool {
+    shown.contains("Trust all and continue")
+}
+
+/// Answers Codex's question about the hooks. Rarely it reads no key after a start on a busy machine, and is started again.
+fn trust_hooks(pane: &Pane) {
+    // It may show the dialog before it reads keys, and Enter would choose to review the hooks.
+    let press = || {
+        pane.press(&["2"]);
+        let chosen = || pane.text().contains("› 2. Trust all").then_some(());
+        within(Duration::from_secs(1), chosen)
+    };
+    for _ in 0..3 {
+        if within(Duration::from_secs(20), press).is_some() {
+            pane.press(&["Enter"]);
+            pane.until("Codex is ready", is_ready);
+            return;
+        }
+        pane.tmux("respawn-pane -k -t", &[pane.id()]);
+        pane.until("Codex asks again", asks);
+    }
+    panic!("Codex reads no key:\n{}", pane.text());
 }
 
 impl Codex {

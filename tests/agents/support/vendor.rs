@@ -48,6 +48,8 @@ pub(crate) struct Tools {
     pub(crate) delegates: (&'static str, &'static str),
     /// The text that the model reads when the person denied a command: `not so, says the hub` if the agent passes it on.
     pub(crate) denied: &'static str,
+    /// What it offers to allow always when it asks for `touch granted`.
+    pub(crate) always: &'static str,
 }
 
 impl Tools {
@@ -58,6 +60,7 @@ impl Tools {
         writes: ("", ""),
         delegates: ("", ""),
         denied: "not so, says the hub",
+        always: "",
     };
 }
 

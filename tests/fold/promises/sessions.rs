@@ -104,6 +104,24 @@ fn a_sender_that_is_no_session_is_a_source() {
 }
 
 #[test]
+fn a_report_without_a_type_finishes_its_sender_unless_hooks_report_its_turns() {
+    let mut hub = Hub::new();
+    let finished = |hub: &Hub, who: &str| hub.state.finished(&project(), &name(who));
+    hub.say(said("job", Kind::Complete).implicit());
+    hub.restart();
+    assert_eq!(finished(&hub, "job"), Some(1));
+    hub.say(said("job", Kind::Progress));
+    assert_eq!(finished(&hub, "job"), None, "it works again");
+    hub.say(said("job", Kind::Complete).implicit());
+    assert_eq!(finished(&hub, "job"), Some(3));
+    hub.hook("w1", prompt(Wake));
+    hub.say(said("w1", Kind::Complete).implicit());
+    assert_eq!(finished(&hub, "w1"), None, "its turn goes on");
+    hub.say(said("w1", Kind::Error));
+    assert_eq!(finished(&hub, "w1"), Some(hub.state.head()));
+}
+
+#[test]
 fn a_reset_removes_sessions_roles_names_and_sources() {
     let mut hub = Hub::new();
     hub.start("s1", named("fix"));

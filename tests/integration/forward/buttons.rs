@@ -204,7 +204,7 @@ async fn a_request_that_the_phone_does_not_show_to_its_end_can_only_be_denied() 
         let text = message["message"].as_str().unwrap();
         let labels = &message["actions"];
         if shown {
-            assert_eq!(text, "Write: file_path: /a\ncontent: x");
+            assert_eq!(text, "Write: /a\ncontent: x");
             assert_eq!(each(labels, "label"), json!(["Approve", "Deny"]));
         } else {
             assert!(text.ends_with("open it on the dashboard."), "{text}");

@@ -1,6 +1,6 @@
 //! The text of a JSON object as it arrives: where it ends, without what the hub does not need.
 
-use hub_protocol::MAX_ITEM_BYTES;
+use hub_protocol::{CUT_MARK, MAX_ITEM_BYTES};
 
 /// A text that has this many bytes is cut before its next character. The hub keeps less of a text: it cuts this one again, and
 /// says so.
@@ -9,6 +9,10 @@ const MAX_STRING: usize = MAX_ITEM_BYTES + 1;
 /// The most bytes of an object that are kept.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
 
+/// Once so many bytes are kept, the rest of each array and object within is left out; what the hub needs most are the fields
+/// of the object itself.
+const MAX_PARTS: usize = 640 * 1024;
+
 /// A field that the hub does not need, as it is written: the result of a tool may be a whole file.
 const UNNEEDED: &[u8] = b"\"tool_response\"";
 
@@ -16,14 +20,37 @@ const UNNEEDED: &[u8] = b"\"tool_response\"";
 #[derive(Debug, Default)]
 pub(super) struct ObjectText {
     kept: Vec<u8>,
+    /// The bytes that have arrived.
+    size: usize,
     /// How many objects and arrays are open.
     depth: usize,
     string: Option<StringText>,
     /// Where the last string of the object itself begins.
     field: usize,
-    /// In the value of a field that is not needed.
-    skips: bool,
+    skipped: Option<Skipped>,
+    /// Whether parts that the hub may need are left out.
+    is_cut: bool,
+    is_complete: bool,
     too_much: bool,
+}
+
+/// What is left out, in the object or array of this depth.
+#[derive(Debug, Clone, Copy)]
+enum Skipped {
+    /// A value.
+    Value(usize),
+    /// All that follows.
+    Rest(usize),
+}
+
+impl Skipped {
+    /// Whether a byte outside of strings, which leaves so many objects and arrays open, is not part of it any more.
+    fn ends_with(self, byte: u8, depth: usize) -> bool {
+        match self {
+            Self::Value(at) => depth < at || depth == at && byte == b',',
+            Self::Rest(at) => depth < at,
+        }
+    }
 }
 
 /// A string so far.
@@ -54,14 +81,22 @@ impl ObjectText {
 
     /// Takes what has arrived; returns whether the object is complete.
     pub(super) fn extend(&mut self, bytes: &[u8]) -> bool {
-        bytes.iter().any(|byte| self.push(*byte))
+        self.is_complete = bytes.iter().any(|byte| self.push(*byte));
+        self.is_complete
     }
 
-    pub(super) fn into_text(self) -> Option<Vec<u8>> {
+    /// The shortened text. An object whose parts are left out says so.
+    pub(super) fn into_text(mut self) -> Option<Vec<u8>> {
+        if self.is_cut && self.is_complete {
+            self.kept.pop();
+            let mark = format!(",\"{CUT_MARK}\":\"{} bytes\"}}", self.size);
+            self.kept.extend_from_slice(mark.as_bytes());
+        }
         (!self.too_much).then_some(self.kept)
     }
 
     fn push(&mut self, byte: u8) -> bool {
+        self.size += 1;
         if let Some(string) = &mut self.string {
             match string.take(byte) {
                 Part::End => self.string = None,
@@ -74,24 +109,31 @@ impl ObjectText {
         match byte {
             b'"' => {
                 self.string = Some(StringText::default());
-                if self.depth == 1 && !self.skips {
+                if self.depth == 1 && self.skipped.is_none() {
                     self.field = self.kept.len();
                 }
             }
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            b',' => self.leave_out_the_rest(),
             _ => {}
         }
-        let is_complete = self.depth == 0 && matches!(byte, b'}' | b']');
-        if is_complete || self.depth == 1 && byte == b',' {
-            self.skips = false;
-        }
+        let depth = self.depth;
+        self.skipped.take_if(|it| it.ends_with(byte, depth));
         self.keep(byte);
         if self.depth == 1 && byte == b':' && self.field() == UNNEEDED {
             self.kept.extend_from_slice(b"null");
-            self.skips = true;
+            self.skipped = Some(Skipped::Value(1));
         }
-        is_complete
+        self.depth == 0 && matches!(byte, b'}' | b']')
+    }
+
+    /// At the end of an element, leaves out the others if the object has enough parts.
+    fn leave_out_the_rest(&mut self) {
+        if self.depth > 1 && self.skipped.is_none() && self.kept.len() >= MAX_PARTS {
+            self.skipped = Some(Skipped::Rest(self.depth));
+            self.is_cut = true;
+        }
     }
 
     /// The name of the field whose value begins after a colon.
@@ -101,7 +143,7 @@ impl ObjectText {
     }
 
     fn keep(&mut self, byte: u8) {
-        if self.skips || self.too_much {
+        if self.skipped.is_some() || self.too_much {
             return;
         }
         self.too_much = self.kept.len() == MAX_BYTES;
@@ -203,8 +245,25 @@ mod tests {
     }
 
     #[test]
-    fn an_object_of_too_many_parts_is_refused() {
-        let parts = json!({"a": vec![1; MAX_BYTES / 2]}).to_string();
-        assert_eq!(ObjectText::shortened(parts.as_bytes()), None);
+    fn the_rest_of_many_parts_is_left_out_and_the_object_says_so() {
+        let many = vec![vec![1; 100]; MAX_BYTES / 100];
+        let edits = json!({ "a": many, "b": { "c": many } });
+        let text =
+            json!({ "id": "s1", "tool_input": { "edits": edits }, "z": [1, 2, 3], "last": "y" });
+        let text = text.to_string();
+        let kept = shortened(&text);
+        assert_eq!(kept[CUT_MARK], format!("{} bytes", text.len()));
+        assert_eq!((&kept["id"], &kept["last"]), (&json!("s1"), &json!("y")));
+        assert_eq!(kept["tool_input"]["edits"]["a"][0], json!(vec![1; 100]));
+        assert!(kept.to_string().len() < MAX_PARTS + 1024);
+        assert_eq!(shortened(r#"{"a":[1,2]}"#).get(CUT_MARK), None);
+    }
+
+    #[test]
+    fn an_object_of_too_many_fields_is_refused() {
+        let field = |n: usize| format!("\"{n}\":1");
+        let fields: Vec<String> = (0..MAX_BYTES / 4).map(field).collect();
+        let object = format!("{{{}}}", fields.join(","));
+        assert_eq!(ObjectText::shortened(object.as_bytes()), None);
     }
 }

@@ -1,7 +1,7 @@
 //! The JSON of a hook, shortened for sending.
 
 use hub_agents::Agent;
-use hub_protocol::{InboxName, for_model};
+use hub_protocol::{CUT_MARK, InboxName, for_model};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -16,7 +16,8 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    /// Parses `text` as an object. Adds `event` if the object names none. `None` if it is not an object, or too large.
+    /// Parses `text` as an object. Adds `event` if the object names none. Leaves out the largest fields of one that is too
+    /// large, and marks that. `None` if it is not an object.
     pub(crate) fn parse(text: &[u8], event: Option<&str>) -> Option<Self> {
         let mut fields = read(text)?;
         fields.remove("tool_response");
@@ -25,8 +26,14 @@ impl Payload {
                 .entry("hook_event_name")
                 .or_insert_with(|| event.into());
         }
-        let json = serde_json::value::to_raw_value(&fields).ok()?;
-        (json.get().len() <= MAX_BYTES).then_some(Self { fields, json })
+        let json = loop {
+            let json = serde_json::value::to_raw_value(&fields).ok()?;
+            if json.get().len() <= MAX_BYTES {
+                break json;
+            }
+            leave_out_the_largest(&mut fields, text.len())?;
+        };
+        Some(Self { fields, json })
     }
 
     /// The JSON to send.
@@ -91,6 +98,16 @@ impl Payload {
     }
 }
 
+/// Leaves out the largest field of a JSON of so many bytes, and marks that; `None` if there is none.
+fn leave_out_the_largest(fields: &mut Map<String, Value>, size: usize) -> Option<()> {
+    let given = fields.iter_mut().filter(|(_, it)| !it.is_null());
+    let (_, largest) = given.max_by_key(|(_, it)| it.to_string().len())?;
+    *largest = Value::Null;
+    let mark = fields.entry(CUT_MARK);
+    mark.or_insert_with(|| format!("{size} bytes").into());
+    Some(())
+}
+
 /// Parses an object. An agent that cuts a text inside a character writes half a surrogate pair, which is invalid JSON;
 /// `for_model` removes it.
 fn read(text: &[u8]) -> Option<Map<String, Value>> {
@@ -115,6 +132,19 @@ mod tests {
         let sent: Value = serde_json::from_str(payload(given).json()).unwrap();
         assert_eq!(sent.get("tool_response"), None);
         assert_eq!(sent["tool_input"]["tool_response"], 1);
+    }
+
+    #[test]
+    fn a_payload_that_is_too_large_is_sent_without_its_largest_fields() {
+        let large = |of: &str| of.repeat(MAX_BYTES / 2 + 1);
+        let given = serde_json::json!({ "hook_event_name": "PermissionRequest", "session_id": "s1",
+            "tool_input": { "a": large("x") }, "more": large("y") });
+        let given = given.to_string();
+        let sent: Value = serde_json::from_str(payload(&given).json()).unwrap();
+        assert_eq!(sent["session_id"], "s1");
+        assert_eq!(sent["tool_input"], Value::Null);
+        assert_eq!(sent["more"], large("y"));
+        assert_eq!(sent[CUT_MARK], format!("{} bytes", given.len()));
     }
 
     #[test]

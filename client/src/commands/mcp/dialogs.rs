@@ -1,25 +1,24 @@
 //! Questions to the person as dialogs of the client: elicitation.
 //!
 //! A server can open a dialog at any time only with a client of 2025-11-25 or earlier, so this file answers a client's
-//! request for a later protocol itself. It opens a dialog for each question to `person` in the project, and closes it
-//! when the question is settled. The answer that the person gives goes to the hub as the person's.
+//! request for a later protocol itself. It opens a dialog for each need of the project that is a question to `person`, and
+//! closes it when that is settled. The answer that the person gives goes to the hub as the person's.
 
-use std::collections::BTreeSet;
-use std::collections::btree_map::{BTreeMap, Entry};
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use hub_protocol::{Answer, AnswerPost, InboxName, Kind, Question, Seq};
+use hub_protocol::{Answer, AnswerPost, Control, InboxName, Need, NeedKind, Needs};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{Proxy, failure};
-use crate::api::question;
+use crate::api::need::{need, outcome, path, text};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::backoff::Backoff;
 use crate::hub::sse::{EventParser, chunk};
-use crate::hub::{Hub, PATIENCE, Path, Request, json as body};
+use crate::hub::{Hub, PATIENCE, Path, Request, json as body, parse};
 use crate::output::text::{cut, line};
 use crate::output::{println, say};
 use crate::system::runtime::block_on;
@@ -91,10 +90,12 @@ impl Dialogs {
 struct Follower {
     proxy: &'static Proxy,
     answers: UnboundedReceiver<Value>,
-    /// The questions with an open dialog.
-    open: BTreeSet<Seq>,
+    /// The open questions to the person, by their ids.
+    questions: BTreeSet<String>,
+    /// Those of them with an open dialog.
+    open: BTreeSet<String>,
     /// Every question that had a dialog, so that one that the person declined does not come back; with the time.
-    shown: BTreeMap<Seq, Instant>,
+    shown: BTreeMap<String, Instant>,
     attempts: u32,
 }
 
@@ -105,6 +106,7 @@ impl Follower {
             let mut follower = Self {
                 proxy,
                 answers,
+                questions: BTreeSet::new(),
                 open: BTreeSet::new(),
                 shown: BTreeMap::new(),
                 attempts: ATTEMPTS,
@@ -125,23 +127,21 @@ impl Follower {
         }
     }
 
-    /// Reads one event stream to its end; each event is a reason to look at the open questions.
+    /// Reads one event stream to its end: each event is the list of needs.
     async fn follow(&mut self, backoff: &mut Backoff) -> Result<(), Error> {
         let hub = self.proxy.context.hub()?;
-        let path = Path::new("/events")
-            .with("project", &self.proxy.project)
-            .list("types", &["question"])
-            .list("kinds", &["notification", "question"]);
+        let path = Path::new("/events").list("kinds", &["need"]);
         let request = Request::get(path).header("accept", "text/event-stream");
         let mut response = hub.send(&request, PATIENCE).await?;
         backoff.reset();
         let mut parser = EventParser::default();
-        // The stream begins with an event.
         loop {
             tokio::select! {
                 bytes = chunk(&mut response) => {
                     let Some(bytes) = bytes? else { return Ok(()) };
-                    if !parser.feed(bytes.as_ref()).is_empty() {
+                    let mut events = parser.feed(bytes.as_ref()).into_iter();
+                    if let Some(list) = events.rfind(|it| it.name == "need") {
+                        self.questions = self.asked(parse(&list.data)?);
                         self.look(&hub).await?;
                     }
                 }
@@ -150,54 +150,53 @@ impl Follower {
         }
     }
 
-    /// Opens and closes dialogs, so that they are those of the open questions.
-    async fn look(&mut self, hub: &Hub) -> Result<(), Error> {
-        let questions = question::questions(hub, Some(&self.proxy.project), false).await?;
-        let is_for_person = |it: &Question| {
-            it.kind == Kind::Question
+    /// The questions to the person in the project that the hub can deliver an answer to.
+    fn asked(&self, Needs { needs }: Needs) -> BTreeSet<String> {
+        let is_for_person = |it: &Need| {
+            it.kind == NeedKind::Question
+                && it.is_open()
                 // A dialog in the asker's own terminal cannot be answered here.
-                && it.deliverable
-                && !it.state.is_final()
+                && it.answerable
+                && it.project == self.proxy.project
                 && it.to.as_ref().map(InboxName::as_str) == Some(InboxName::PERSON)
         };
-        let open: BTreeMap<Seq, Question> = { questions.into_iter() }
-            .filter(is_for_person)
-            .map(|it| (it.id, it))
-            .collect();
-        for id in &self.open {
-            if !open.contains_key(id) {
-                let params = json!({ "requestId": format!("{ID}{id}"), "reason": "settled" });
-                println(
-                    json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }),
-                )?;
-            }
+        let open = needs.into_iter().filter(is_for_person);
+        open.map(|it| it.id).collect()
+    }
+
+    /// Opens and closes dialogs, so that they are those of the open questions.
+    async fn look(&mut self, hub: &Hub) -> Result<(), Error> {
+        for id in self.open.difference(&self.questions) {
+            let params = json!({ "requestId": format!("{ID}{id}"), "reason": "settled" });
+            println(
+                json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }),
+            )?;
         }
-        self.open.retain(|id| open.contains_key(id));
-        for (id, question) in open {
-            if let Entry::Vacant(new) = self.shown.entry(id) {
-                new.insert(Instant::now());
-                self.open.insert(id);
-                println(dialog(&id.to_string(), &asked(&question), Some(&question)))?;
-            }
+        self.open.retain(|id| self.questions.contains(id));
+        let is_new = |id: &&String| !self.shown.contains_key(*id);
+        let new: Vec<String> = self.questions.iter().filter(is_new).cloned().collect();
+        for id in new {
+            let need = need(hub, &id).await?;
+            self.shown.insert(id.clone(), Instant::now());
+            println(dialog(&id, &asked(&need), Some(&need)))?;
+            self.open.insert(id);
         }
         Ok(())
     }
 
     /// Sends what the person typed to the hub. A declined question stays open.
     async fn answered(&mut self, hub: &Hub, answer: &Value) -> Result<(), Error> {
-        let id = answer["id"]
-            .as_str()
-            .and_then(|it| it.strip_prefix(ID)?.parse().ok());
+        let id = answer["id"].as_str().and_then(|it| it.strip_prefix(ID));
         // The answer to a dialog that was closed meanwhile is late, and the hub says so.
-        let Some((id, since)) = id.and_then(|id| Some((id, *self.shown.get(&id)?))) else {
+        let Some((id, since)) = id.and_then(|id| Some((id, *self.shown.get(id)?))) else {
             return Ok(());
         };
-        self.open.remove(&id);
+        self.open.remove(id);
         let is_cancelled = answer["result"]["action"] == "cancel";
         if is_cancelled && since.elapsed() < HASTE && self.attempts > 0 {
             self.attempts -= 1;
             tokio::time::sleep(HASTE).await;
-            self.shown.remove(&id);
+            self.shown.remove(id);
             return self.look(hub).await;
         }
         let typed = answer["result"]["content"]["answer"].as_str();
@@ -208,16 +207,14 @@ impl Follower {
             dialog: true,
             ..AnswerPost::new(Answer::Reply(typed.to_owned()))
         })?;
-        let path = Path::new("/needs").segment(id).segment("answer");
-        let request = Request::post(path, post);
+        let request = Request::post(path(id).segment("answer"), post);
         let mut backoff = Backoff::local();
         let failed = loop {
             match hub.text(&request).await {
                 Ok(_) => return Ok(()),
                 Err(error) if error.is_passing() => backoff.pause().await,
                 Err(Error::Refused(problem)) if problem.code == "question_settled" => {
-                    let settled = question::question(hub, id).await?;
-                    break format!("Too late: {}", question::outcome(&settled));
+                    break format!("Too late: {}", outcome(&need(hub, id).await?));
                 }
                 Err(error) => {
                     break format!("The hub did not take the answer to question {id}: {error}");
@@ -229,25 +226,32 @@ impl Follower {
 }
 
 /// The text of a question, which cannot pass for the text of the dialog.
-fn asked(question: &Question) -> String {
-    let from = question
-        .from_name
-        .as_deref()
-        .unwrap_or(question.from.as_str());
-    let mut text = format!("{} asks (question {}):", line(from), question.id);
-    for part in cut(&question.msg, LONGEST).lines() {
-        text.push_str("\n  ");
-        text.push_str(&line(part));
+fn asked(need: &Need) -> String {
+    let mut shown = format!("{} asks (question {}):", line(&need.name), need.id);
+    for part in cut(text(need), LONGEST).lines() {
+        shown.push_str("\n  ");
+        shown.push_str(&line(part));
     }
-    text
+    shown
+}
+
+/// The labels of the options that a question offers.
+fn options(need: &Need) -> Vec<&str> {
+    let controls = need.whole.iter().flat_map(|it| &it.controls);
+    let choices = controls.filter_map(|it| match it {
+        Control::Choice(choice) => Some(&choice.options),
+        _ => None,
+    });
+    choices.flatten().map(|it| it.label.as_str()).collect()
 }
 
 /// A request that opens a dialog: with a field for the answer to `question`, or only to be read.
-fn dialog(id: &str, message: &str, question: Option<&Question>) -> Value {
+fn dialog(id: &str, message: &str, question: Option<&Need>) -> Value {
     let schema = match question {
         Some(question) => {
             let mut answer = json!({ "type": "string", "title": "Answer" });
-            if let Some(options) = question.options.as_ref().filter(|it| !it.is_empty()) {
+            let options = options(question);
+            if !options.is_empty() {
                 answer["enum"] = json!(options);
             }
             json!({ "type": "object", "properties": { "answer": answer }, "required": ["answer"] })

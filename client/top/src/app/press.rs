@@ -1,6 +1,6 @@
 //! The effects of keys.
 
-use hub_protocol::{Answer, Control, Decision, Need, Timestamp};
+use hub_protocol::{Answer, Control, Decision, Need, Session, Timestamp};
 use ratatui::crossterm::event::KeyEvent;
 
 use super::{App, MISPRESS, Mode, Request, Target, sent};
@@ -62,7 +62,7 @@ impl App {
         match (action, &target.question) {
             (Action::Back, _) => self.back(&target),
             (Action::Open, Some(question)) => return self.open(question, now),
-            (Action::Open, None) => self.zoomed = !self.zoomed,
+            (Action::Open, None) => return self.send_or_zoom(&target),
             (Action::Reply, _) => self.reply(&target),
             (Action::Go, _) => return go(&target),
             (Action::Seen, _) => return self.mark(&target),
@@ -104,6 +104,16 @@ impl App {
             [] => self.note = NOT_LOADED.into(),
             _ => self.input(Purpose::Answer(id.clone()), "Answer", ""),
         }
+        Vec::new()
+    }
+
+    /// Enter on what is no question: sends a held reply, else opens or closes the details.
+    fn send_or_zoom(&mut self, target: &Target) -> Vec<Request> {
+        let need = target.replied.as_ref();
+        if let Some(need) = need.filter(|it| self.outbox.held(&it.id).is_some()) {
+            return sent(self.outbox.send(&need.id));
+        }
+        self.zoomed = !self.zoomed;
         Vec::new()
     }
 
@@ -214,9 +224,10 @@ impl App {
             self.note = "Its session has ended".into();
             return;
         };
-        // A reply to a question would be its answer.
-        let reply_to = target.notification.filter(|_| target.question.is_none());
-        let purpose = Purpose::Message(session.id.to_string(), session.project.clone(), reply_to);
+        let purpose = match &target.replied {
+            Some(need) => Purpose::Answer(need.id.clone()),
+            None => message_to(session, target),
+        };
         self.input(purpose, &format!("To {}", line(&session.name)), "");
     }
 
@@ -347,6 +358,13 @@ fn decision((action, verdict): (Action, &Control)) -> Option<Decision> {
         (_, Control::Verdict { edits: true, .. }) => Some(Decision::AcceptEdits),
         _ => None,
     }
+}
+
+/// A message to the session of a row.
+fn message_to(session: &Session, target: &Target) -> Purpose {
+    // A reply to a question would be its answer.
+    let reply_to = target.notification.filter(|_| target.question.is_none());
+    Purpose::Message(session.id.to_string(), session.project.clone(), reply_to)
 }
 
 fn go(target: &Target) -> Vec<Request> {

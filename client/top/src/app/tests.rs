@@ -194,7 +194,24 @@ fn the_answer_to_a_question_that_was_settled_elsewhere_is_not_sent() {
 }
 
 #[test]
-fn a_message_is_a_reply_to_the_sessions_last_words() {
+fn a_reply_answers_the_need_of_a_session_that_has_stopped_and_can_be_undone() {
+    let mut app = app();
+    press(&mut app, "jjjrgo on\nu", at(100));
+    assert_eq!(answers(&mut app, at(200)), [""; 0]);
+    press(&mut app, "rgo on\n", at(201));
+    let sent = Request::Answer {
+        id: "s28".into(),
+        revision: 78,
+        answer: Answer::Reply("go on".into()),
+    };
+    assert_eq!(press(&mut app, "\n", at(202)), [sent]);
+    assert!(!app.zoomed);
+    press(&mut app, "kkrretry\n", at(203));
+    assert_eq!(answers(&mut app, at(208)), ["s20 retry"]);
+}
+
+#[test]
+fn a_message_to_a_session_that_works_is_a_reply_to_its_last_words() {
     let mut app = app();
     let message = |to: &str, reply_to| Request::Message {
         to: to.into(),
@@ -203,11 +220,11 @@ fn a_message_is_a_reply_to_the_sessions_last_words() {
         reply_to,
     };
     assert_eq!(
-        press(&mut app, "jjjrgo on\n", at(100)),
-        [message("docs", Some(78))]
+        press(&mut app, "jjjjjrgo on\n", at(100)),
+        [message("build", Some(90))]
     );
     assert_eq!(
-        press(&mut app, "krgo on\n", at(100)),
+        press(&mut app, "kkkrgo on\n", at(100)),
         [message("web", None)]
     );
     assert_eq!(press(&mut app, "r\u{1b}r\n", at(100)), [], "no text");

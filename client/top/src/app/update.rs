@@ -1,10 +1,21 @@
 //! The effects of the hub's news.
 
 use hub_protocol::{AnswerDelivery, Need, Notification, Question, Seq, Session, Timestamp};
+use serde::Deserialize;
 
 use super::{App, Link};
 use crate::store::FirstView;
 use crate::text::line;
+
+/// The hub's answer to an answer.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Answered {
+    /// A question, with the answer.
+    Question(Box<Question>),
+    /// The need of the session to which a reply was sent.
+    Replied(Box<Need>),
+}
 
 /// News of the hub, or the result of a request.
 #[derive(Debug)]
@@ -22,8 +33,8 @@ pub(crate) enum Update {
     Away(String, Timestamp),
     /// The thread of a notification.
     Thread(Seq, Vec<Notification>),
-    /// The result of an answer: the question, or why the hub refused it.
-    Answered(String, Result<Box<Question>, String>),
+    /// The result of an answer, or why the hub refused it.
+    Answered(String, Result<Answered, String>),
     /// The result of another request in words.
     Said(String),
 }
@@ -67,12 +78,18 @@ impl App {
         self.keep_selection(now);
     }
 
-    fn answered(&mut self, id: &str, result: Result<Box<Question>, String>) {
+    fn answered(&mut self, id: &str, result: Result<Answered, String>) {
         match result {
-            Ok(question) => {
+            Ok(answered) => {
                 self.outbox.sent(id, None);
                 self.drafts.remove(id);
-                self.note = progress(&question);
+                self.note = match answered {
+                    Answered::Question(question) => progress(&question),
+                    Answered::Replied(need) => {
+                        let name = line(&need.name);
+                        format!("Sent: {name} gets it with its next turn")
+                    }
+                };
                 self.store.needs.retain(|it| it.id != id);
             }
             Err(problem) => {

@@ -37,7 +37,7 @@ fn need_json(
     let seconds: i64 = id.trim_start_matches('s').parse().unwrap();
     json!({"id": id, "kind": kind, "since": at(seconds), "project": "default", "name": session, "session": session,
         "notification": about, "revision": about, "alert": alert, "counts": true, "closable": alert != "needs_you",
-        "answerable": true, "title": "", "brief": brief, "complete": true, "text": brief, "controls": [control]})
+        "answerable": true, "title": "", "line": brief, "brief": brief, "complete": true, "text": brief, "controls": [control]})
 }
 
 /// A store with one need of each kind and a session at work.

@@ -5,6 +5,7 @@ use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionInfo};
 use serde::{Deserialize, Serialize};
 
 use super::IdempotencyKey;
+use crate::fold::SessionKey;
 
 /// One event of an agent's session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -61,8 +62,39 @@ pub struct HeldHook {
 }
 
 impl Hook {
+    /// An event that the hub derives for a session by itself: `event` names its source, and `derived_at` is the record that
+    /// reported the session's state by then.
+    pub fn derived(
+        (project, id): SessionKey,
+        happened: AgentEvent,
+        event: &str,
+        derived_at: Seq,
+    ) -> Self {
+        Self {
+            project,
+            given: None,
+            id,
+            info: SessionInfo::default(),
+            other: None,
+            shares_process: false,
+            subagent: None,
+            happened,
+            event: event.into(),
+            watched: false,
+            held: None,
+            once: None,
+            derived_at: Some(derived_at),
+            acted: None,
+            wordless: false,
+            used: None,
+        }
+    }
+
     /// The event name for changes of Claude Code's session files; these are not hook events.
     pub const SESSION_FILE: &str = "session file";
+
+    /// The event name for what Codex's session files tell; these are not hook events.
+    pub const ROLLOUT: &str = "rollout";
 
     /// The event name for what Codex's app-server tells; this is no hook event.
     pub const APP_SERVER: &str = "app-server";
@@ -79,6 +111,7 @@ impl Hook {
         match self.event.as_str() {
             Self::APP_SERVER => "Codex's app-server".into(),
             Self::SESSION_FILE => "Claude Code's session file".into(),
+            Self::ROLLOUT => "Codex's session file".into(),
             event => format!("{event} hook"),
         }
     }

@@ -434,7 +434,6 @@ impl HookContext<'_, '_> {
             "event": self.hook.event,
             "said": texts::excerpt(text),
             "dialog": data,
-            "rides_along": "a question that only a person answers wakes no agent",
         });
         let key = key_in(self.hook.subagent.as_deref(), key);
         self.post(Kind::Question, msg, |draft| {
@@ -442,6 +441,8 @@ impl HookContext<'_, '_> {
             draft.body.options = (!options.is_empty()).then(|| options.to_vec());
             draft.body.data = Some(data);
             draft.body.repeats = repeats;
+            draft.body.rides_along =
+                Some("a question that only a person answers wakes no agent".into());
         })
     }
 

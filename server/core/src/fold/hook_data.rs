@@ -1,6 +1,6 @@
 //! The data of a hook's notification: the agent's own JSON and words, within the bounds of a notification.
 
-use hub_protocol::{MAX_ITEM_BYTES, first_bytes};
+use hub_protocol::{CUT_MARK, MAX_ITEM_BYTES, first_bytes};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -26,18 +26,28 @@ pub(super) fn set_data(draft: &mut Draft, name: &str, value: impl Serialize) {
 /// Cuts the texts in data that are too large for a notification, and notes the full size. An agent's own data may be as
 /// large as a request.
 pub(super) fn bounded(data: &Value) -> Value {
-    let note = || format!("{} bytes", data.to_string().len());
+    let size = || format!("{} bytes", data.to_string().len()).into();
+    let mut note = None;
     for longest in CUTS {
         let mut shortened = data.clone();
+        note = take_mark(&mut shortened);
         cut_texts(&mut shortened, longest);
         if shortened.to_string().len() <= MAX_JSON {
             if shortened != *data {
-                shortened["cut"] = note().into();
+                shortened["cut"] = note.unwrap_or_else(size);
             }
             return shortened;
         }
     }
-    json!({ "cut": note() })
+    json!({ "cut": note.unwrap_or_else(size) })
+}
+
+/// Takes the mark of `hubctl hook` that it has left out parts of what an agent asks.
+fn take_mark(data: &mut Value) -> Option<Value> {
+    let asked = ["request", "dialog"].into_iter();
+    let mut asked = asked.filter_map(|name| data.get(name)?.get(CUT_MARK).map(|_| name));
+    let name = asked.next()?;
+    data[name].as_object_mut()?.shift_remove(CUT_MARK)
 }
 
 /// A text of at most this many bytes; the beginning of a longer one, which says that it is cut and where all of it is.

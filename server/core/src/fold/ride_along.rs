@@ -100,11 +100,9 @@ impl RideAlong {
         let stored = Words::of(json);
         let muted = stored.muted_by;
         let muted = muted.map(|rule| format!("rule '{rule}' muted it"));
-        let words = stored
-            .data
-            .as_ref()
-            .and_then(|it| it["rides_along"].as_str());
-        Self::Quiet(muted.or_else(|| words.map(str::to_owned)))
+        // Earlier hubs wrote it into the data.
+        let earlier = || Some(stored.data?["rides_along"].as_str()?.to_owned());
+        Self::Quiet(muted.or(stored.rides_along).or_else(earlier))
     }
 }
 
@@ -113,6 +111,7 @@ impl RideAlong {
 struct Words {
     data: Option<Value>,
     muted_by: Option<String>,
+    rides_along: Option<String>,
 }
 
 impl Words {
@@ -157,6 +156,23 @@ impl fmt::Display for RideAlong {
             Self::Hops => write!(f, "more than {MAX_HOPS} replies in a row wake nobody"),
             Self::Quiet(Some(words)) => f.write_str(words),
             Self::Quiet(None) => f.write_str("it came late"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_read_also_where_earlier_hubs_wrote_it() {
+        for (json, why) in [
+            (r#"{"rides_along":"why"}"#, "why"),
+            (r#"{"data":{"rides_along":"why"}}"#, "why"),
+            (r#"{"data":{}}"#, "it came late"),
+        ] {
+            let ride = RideAlong::Quiet(None).with_words(json.as_bytes());
+            assert_eq!(ride.to_string(), why, "{json}");
         }
     }
 }

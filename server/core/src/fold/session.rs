@@ -188,7 +188,7 @@ impl Session {
     }
 
     /// When the person closed what the session needs, unless it has opened again.
-    pub(super) fn closed_at(&self, now: Timestamp) -> Option<Timestamp> {
+    pub fn closed_at(&self, now: Timestamp) -> Option<Timestamp> {
         let closed = self.closed.as_ref();
         let closed = closed.filter(|it| it.until.is_none_or(|until| now < until))?;
         Some(closed.at)

@@ -1,21 +1,19 @@
 //! Barriers: they decide when a waiter is woken, never which notifications it receives.
 
-use hub_protocol::{
-    BarrierReport, InboxName, Kind, Priority, ProjectName, Seq, SessionState, WhyWoken,
-};
+use hub_protocol::{BarrierReport, InboxName, Kind, Priority, ProjectName, Seq, WhyWoken};
 
 use crate::fold::{Item, State};
 
 /// The conditions that must hold before a waiter is woken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Barrier {
-    /// Sessions that must each be complete, failed or ended.
+    /// Sessions or senders that must each be complete, failed or ended.
     pub all: Vec<InboxName>,
-    /// Sessions of which at least one must be complete, failed or ended; ignored if empty.
+    /// Sessions or senders of which at least one must be complete, failed or ended; ignored if empty.
     pub any: Vec<InboxName>,
     /// The number of notifications that must be available.
     pub count: usize,
-    /// Only states that a session reported after this record count.
+    /// Only what was reported after this record counts.
     pub since: Seq,
 }
 
@@ -69,12 +67,8 @@ impl Barrier {
     }
 
     fn has_stopped(&self, state: &State, project: &ProjectName, session: &InboxName) -> bool {
-        match state.session_state(project, session) {
-            Some((SessionState::Complete | SessionState::Error | SessionState::Ended, seq)) => {
-                seq > self.since
-            }
-            _ => false,
-        }
+        let finished = state.finished(project, session);
+        finished.is_some_and(|seq| seq > self.since)
     }
 
     /// Returns the sessions that the barrier still waits for, each once.

@@ -85,6 +85,7 @@ pub(super) async fn hook(
 async fn respond(request: &HookRequest) -> Result<Response, ApiError> {
     let event = &request.event;
     request.note_mode()?;
+    request.note_form()?;
     request.note_tool()?;
     if let Some(cause) = event.next_turn {
         request.note_cause(cause)?;

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use hub_core::command::Command;
 use hub_engine::Hub;
 use hub_engine::needs::{self, FoundNeed};
-use hub_protocol::{InboxName, Need, Needs, ProjectName, Snooze, Timestamp};
+use hub_protocol::{InboxName, Need, NeedKind, Needs, ProjectName, Snooze, Timestamp};
 
 use super::stored;
 use crate::error::{ApiError, Code};
@@ -39,14 +39,23 @@ pub(super) async fn with_first(
     stored::blocking(read).await
 }
 
-/// The open needs of a project, in the same order, with all that they say.
-pub async fn open_of(hub: &Hub, project: &ProjectName) -> Result<Vec<Need>, ApiError> {
+/// The open needs of a project, in the same order, with their brief texts; those of this kind with all that they say.
+pub async fn open_of(
+    hub: &Hub,
+    project: &ProjectName,
+    whole: NeedKind,
+) -> Result<Vec<Need>, ApiError> {
     let mut found = hub.list(needs::list).await?;
     found.retain(|it| it.need.is_open() && it.need.project == *project);
     let log = Arc::clone(hub.log());
     let read = move || {
-        let needs = found.into_iter().map(|it| needs::wholly(&log, it));
-        Ok::<_, ApiError>(needs.collect())
+        let needs = needs::briefly(&log, found.clone());
+        let each = found.into_iter().zip(needs);
+        let complete = |(found, need): (FoundNeed, Need)| match need.kind {
+            kind if kind == whole => needs::wholly(&log, found),
+            _ => need,
+        };
+        Ok::<_, ApiError>(each.map(complete).collect())
     };
     stored::blocking(read).await
 }
@@ -122,6 +131,9 @@ async fn close(
 /// A need of a session that takes a message of the person, and who gets it.
 pub(super) async fn takes_reply(hub: &Hub, id: &str) -> Result<(Need, InboxName), ApiError> {
     let FoundNeed { need, .. } = find(hub, id).await?;
+    if !need.is_open() {
+        return Err(unknown(id));
+    }
     match need.session.clone().filter(|_| need.answerable) {
         Some(session) => Ok((need, session)),
         None => Err(ApiError::invalid(

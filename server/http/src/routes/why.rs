@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use hub_core::fold::{Inbox, SessionKey, State as Fold};
 use hub_core::time::Now;
+use hub_engine::why::{Explainer, Found};
 use hub_engine::{Hub, needs};
 use hub_log::journal::JournalError;
 use hub_protocol::{InboxName, ProjectName, Reason, Seq, Why, WhyDetail, WhyItem};
@@ -16,10 +17,6 @@ use crate::error::ApiError;
 use crate::request::params::{Params, PathParam, ProjectParam};
 
 mod past;
-mod pending;
-mod person;
-
-use pending::Found;
 
 /// At most this many pending notifications are listed.
 const MAX_ITEMS: usize = 500;
@@ -43,7 +40,7 @@ async fn of_notification(hub: &Hub, id: Seq) -> Result<Why, ApiError> {
     let found = hub.read(|state, waiters| {
         let needs = needs::kinds(state, waiters);
         let waiters = waiters.read();
-        let explainer = pending::Explainer::new(state, &waiters, needs, hub.has_dashboard(), now);
+        let explainer = Explainer::new(state, &waiters, needs, hub.has_dashboard(), now);
         let places = state.places(id).into_iter();
         let found = places.filter_map(|place| {
             let item = state.inbox(&place.0, &place.1)?.get(id)?;
@@ -84,7 +81,7 @@ async fn of_reader(hub: &Hub, project: ProjectName, target: InboxName) -> Result
         let (place, inboxes) = reader(state, &project, &target)?;
         let needs = needs::kinds(state, waiters);
         let waiters = waiters.read();
-        let explainer = pending::Explainer::new(state, &waiters, needs, hub.has_dashboard(), now);
+        let explainer = Explainer::new(state, &waiters, needs, hub.has_dashboard(), now);
         let mut items: Vec<_> = inboxes
             .iter()
             .flat_map(|inbox| {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hub_agents::PLANS;
 use hub_core::asked::{self, Asked};
 use hub_core::controls::controls;
+use hub_core::line;
 use hub_core::tool_request::request_of_approval;
 use hub_log::Log;
 use hub_protocol::{
@@ -24,6 +25,9 @@ const BRIEF_LINES: usize = 4;
 /// The most options that are offered as buttons, and the most characters of one.
 const MAX_OPTIONS: usize = 3;
 const MAX_LABEL: usize = 24;
+
+/// The title of a need of a session that has not taken the person's message.
+const NOT_TAKEN: &str = "has not taken your message";
 
 /// The stored texts of needs, read once.
 #[derive(Debug, Default)]
@@ -87,6 +91,7 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
     if let Some(said) = said {
         need.kind = kind_of(need.kind, asked::dialog_of(said));
         need.priority = said.priority;
+        need.to.clone_from(&said.to);
         let by_rule = said
             .muted_by
             .as_ref()
@@ -99,8 +104,17 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
         need.whole.get_or_insert_default().text = text;
     }
     let request = said.and_then(asked::request_of);
-    need.title = title(need.kind, request.unwrap_or(&Value::Null));
+    need.title = match &it.untaken {
+        Some(_) => NOT_TAKEN.into(),
+        None => title(need.kind, request.unwrap_or(&Value::Null)),
+    };
+    need.untaken = it.untaken.is_some();
+    if let Some(why) = it.untaken {
+        let whole = need.whole.get_or_insert_default();
+        whole.text.insert_str(0, &why);
+    }
     let text = need.whole.as_ref().map_or("", |it| &it.text);
+    need.line = said.map_or_else(|| line::of_text(text), line::of);
     need.brief = brief(&reveal(text));
     need.complete = is_whole && need.brief == text;
     need.alert = alert(need.kind, need.priority);
@@ -227,8 +241,9 @@ pub(crate) fn title(kind: NeedKind, request: &Value) -> String {
     }
 }
 
-/// The beginning of a text.
+/// The beginning of a text. The mark of a heading is for views that draw Markdown, which have the whole.
 fn brief(text: &str) -> String {
+    let text = line::without_mark(text);
     let end = text.match_indices('\n').nth(BRIEF_LINES - 1);
     let lines = end.map_or(text, |(end, _)| &text[..end]);
     if first_chars(lines, BRIEF).len() == text.len() {
@@ -247,6 +262,7 @@ mod tests {
             assert_eq!(brief(whole), whole);
         }
         assert_eq!(brief("a\nb\nc\n\ne"), "a\nb\nc…");
+        assert_eq!(brief("# Plan: a\n\nb"), "Plan: a\n\nb");
         let long = brief(&"é".repeat(BRIEF + 1));
         assert_eq!((long.chars().count(), long.ends_with('…')), (BRIEF, true));
     }

@@ -3,7 +3,7 @@
 use hub_core::record::{Notified, Record, SettleReason, Settled, Target};
 use hub_core::time::Now;
 use hub_core::waiters::Hold;
-use hub_protocol::{Seq, SessionState};
+use hub_protocol::{Kind, Seq, SessionState};
 
 use super::Writer;
 
@@ -88,10 +88,12 @@ impl Writer {
                 now,
             ));
         }
-        if let Some((_, state)) = &route.session {
-            if *state == SessionState::Ended {
-                self.waiters.write().sessions_moved(&self.state);
-            }
+        let state = route.session.as_ref().map(|(_, state)| *state);
+        if state == Some(SessionState::Ended) {
+            self.waiters.write().sessions_moved(&self.state);
+        }
+        // What has no type says of its sender that it is done.
+        if state.is_some() || route.kind == Kind::Complete {
             woken += self
                 .waiters
                 .write()

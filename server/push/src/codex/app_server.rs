@@ -7,9 +7,9 @@
 //!
 //! | call | answer |
 //! |---|---|
-//! | `thread/read` | `thread.status.type`: `idle`, `active` or `systemError`; `notLoaded` for a stored thread without a process here; an error for an unknown one. In `active`, `activeFlags` has `waitingOnApproval` or `waitingOnUserInput` while a dialog is shown |
+//! | `thread/read` | `thread.status.type`: `idle`, `active`, or `systemError` after a turn that failed; `notLoaded` for a stored thread without a process here; an error for an unknown one. In `active`, `activeFlags` has `waitingOnApproval` or `waitingOnUserInput` while a dialog is shown |
 //! | `thread/turns/list` | the last turn's `status`; `interrupted` if the person pressed Escape |
-//! | `turn/start` in an idle thread | a turn with that prompt, which the terminal shows; `UserPromptSubmit` runs |
+//! | `turn/start` in an idle thread, or after a turn that failed | a turn with that prompt, which the terminal shows; `UserPromptSubmit` runs |
 //! | `turn/start` in a turn | adds the prompt to the turn; lost if the person presses Escape before the model reads it |
 //! | `turn/start` during an approval | the dialog stays, and the prompt follows the person's decision |
 //! | `hooks/list` | each hook's `trustStatus`: `trusted`, `untrusted`, `modified` or `managed` |
@@ -85,7 +85,7 @@ impl IdleThread {
             read => read?,
         };
         match read["thread"]["status"]["type"].as_str() {
-            Some("idle") => {}
+            Some("idle" | "systemError") => {}
             Some("active") => return Err(PushError::Busy),
             Some("notLoaded") => return Err(PushError::NotLoaded),
             other => return Err(PushError::Refused(other.unwrap_or("no status").to_owned())),

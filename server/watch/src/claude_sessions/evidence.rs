@@ -42,6 +42,8 @@ pub(super) struct KnownSession {
     pub(super) in_turn: bool,
     /// Whether its state says that it needs a person.
     pub(super) blocked: bool,
+    /// For a form that shows a question of the hub: when that was settled, or the end of time.
+    pub(super) form_until: Option<Timestamp>,
     /// The start of its dialog.
     pub(super) dialog: Option<Timestamp>,
 }
@@ -109,6 +111,10 @@ fn dialog(session: &KnownSession, file: &SessionFile) -> Option<AgentEvent> {
         options: Vec::new(),
         data: json!({ "waiting_for": waiting_for }),
     };
+    let began = Timestamp::from_millis(file.status_updated_at);
+    if session.form_until.is_some_and(|until| began <= until) {
+        return None;
+    }
     match file.waiting_for.as_deref()? {
         "permission prompt" | "sandbox request" | "worker request" | "goal proposal" => {
             Some(AgentEvent::Permission {

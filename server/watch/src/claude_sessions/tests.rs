@@ -11,6 +11,7 @@ fn session(since: i64, dialog: Option<i64>) -> KnownSession {
         since: Timestamp::from_millis(since),
         in_turn: dialog.is_none(),
         blocked: dialog.is_some(),
+        form_until: None,
         dialog: dialog.map(Timestamp::from_millis),
     }
 }
@@ -121,6 +122,14 @@ fn a_dialog_that_no_hook_reports_is_believed_after_a_delay() {
     }
     let asks = |event| matches!(event, Some(AgentEvent::Asks { .. }));
     assert!(asks(events(&turn, &waiting("input needed", 120)).1));
+    // A form with a question of the hub, also while it closes.
+    let form_until = Some(Timestamp::from_millis(130));
+    let own = KnownSession {
+        form_until,
+        ..turn.clone()
+    };
+    assert_eq!(events(&own, &waiting("input needed", 120)), (None, None));
+    assert!(asks(events(&own, &waiting("input needed", 140)).1));
     assert!(asks(events(&turn, &waiting("dialog open", 120)).1));
     for its_own in ["dialog open", "a word of a later version", ""] {
         assert_eq!(events(&idle, &waiting(its_own, 120)), (None, None));

@@ -11,10 +11,10 @@ use hub_protocol::{
     FailedWay, Holder, InboxName, NeedKind, ProjectName, Reason, Seq, Timestamp, Way, WhyItem,
 };
 
-use super::person;
+mod person;
 
 /// Computes the reasons from the state of the hub at one time.
-pub(super) struct Explainer<'a> {
+pub struct Explainer<'a> {
     state: &'a Fold,
     waiters: &'a Waiters,
     /// The kinds of the person's needs, by the notifications that they are about.
@@ -24,10 +24,11 @@ pub(super) struct Explainer<'a> {
 }
 
 /// A pending notification with its reason.
-pub(super) struct Found {
-    pub(super) item: WhyItem,
+pub struct Found {
+    /// The notification, with the reason as far as the fold knows it.
+    pub item: WhyItem,
     /// The record with the sender's own words for the reason, if it has any.
-    pub(super) words_at: Option<Seq>,
+    pub words_at: Option<Seq>,
 }
 
 /// A reason with what belongs to it.
@@ -62,7 +63,7 @@ impl Explained {
 
 impl Found {
     /// Completes the reason with the words in the notification's JSON.
-    pub(super) fn with_words(self, json: &[u8]) -> WhyItem {
+    pub fn with_words(self, json: &[u8]) -> WhyItem {
         let ride = RideAlong::Quiet(None).with_words(json);
         WhyItem {
             text: rides(&ride),
@@ -72,7 +73,8 @@ impl Found {
 }
 
 impl<'a> Explainer<'a> {
-    pub(super) fn new(
+    /// The reasons at a time. `needs` are the kinds of the person's needs, by the notifications that they are about.
+    pub fn new(
         state: &'a Fold,
         waiters: &'a Waiters,
         needs: BTreeMap<Seq, NeedKind>,
@@ -89,7 +91,7 @@ impl<'a> Explainer<'a> {
     }
 
     /// The reason of an item that is pending in an inbox.
-    pub(super) fn find(&self, place: &(ProjectName, InboxName), item: &Item) -> Found {
+    pub fn find(&self, place: &(ProjectName, InboxName), item: &Item) -> Found {
         let ride = RideAlong::of_item(item, &place.1);
         let found = self.explain(place, item, ride.as_ref());
         let has_words = found.reason == Reason::RidesAlong && ride == Some(RideAlong::Quiet(None));
@@ -282,7 +284,7 @@ impl<'a> Explainer<'a> {
     }
 
     /// The state of a session or an inbox, in lines for people.
-    pub(super) fn present(&self, place: &SessionKey) -> Vec<String> {
+    pub fn present(&self, place: &SessionKey) -> Vec<String> {
         let (project, key) = place;
         let mut lines = Vec::new();
         if let Some(session) = self.state.session(project, key) {

@@ -2,10 +2,10 @@
 
 use hub_core::fold::{Item, State};
 use hub_core::time::Now;
-use hub_engine::needs;
 use hub_protocol::{Mute, NeedKind, Priority, ProjectName, Quiet, Reason};
 
-use super::pending::Explained;
+use super::Explained;
+use crate::needs;
 
 /// The reason of an item that is pending for the person and not read yet, and the need that it makes, if it makes one.
 pub(super) fn alert(

@@ -1,0 +1,29 @@
+//! Needs: what the person has to do, as the hub decides it.
+
+use hub_protocol::Need;
+
+use super::question::outcome_of;
+use crate::error::Error;
+use crate::hub::{Hub, Path, Request, parse};
+
+/// The path of the need `id`.
+pub(crate) fn path(id: &str) -> Path {
+    Path::new("/needs").segment(id)
+}
+
+/// The need `id` with all that it says; also a question that is settled.
+pub(crate) async fn need(hub: &Hub, id: &str) -> Result<Need, Error> {
+    parse(&hub.text(&Request::get(path(id))).await?)
+}
+
+/// How a question ended, as a sentence.
+pub(crate) fn outcome(need: &Need) -> String {
+    let settled = need.settled.clone().unwrap_or_default();
+    let (by, answer) = (settled.by.as_deref(), settled.answer.as_deref());
+    outcome_of(&need.id, settled.state, by, answer)
+}
+
+/// The text of all that an answer allows or settles.
+pub(crate) fn text(need: &Need) -> &str {
+    need.whole.as_ref().map_or(&need.brief, |it| &it.text)
+}
