@@ -256,7 +256,7 @@ with the message."
                     (vector .id (string-replace "_" " " .kind) (hub--age .since)
                             (hub--visible .name)
                             (file-name-nondirectory .project)
-                            (hub--visible (car (split-string .brief "\n")))))))
+                            (hub--visible .line)))))
           (seq-remove (lambda (need) (alist-get 'settled need))
                       (alist-get 'needs
                                  (hub--parse (hub--run '("needs" "--json")))))))
@@ -367,8 +367,8 @@ is visible."
     (if (derived-mode-p 'hub-needs-mode)
         (let-alist need
           (and .complete
-               (not (string-search "\n" .brief))
-               (< (+ hub--text-column (string-width .brief))
+               (string= .line .brief)
+               (< (+ hub--text-column (string-width .line))
                   (window-body-width window))))
       (let ((start (window-start window)))
         (and (<= start hub--request-end)

@@ -398,12 +398,11 @@ test("the keys walk, allow for the session, reply, end, put off and lead to othe
   });
   await page.keyboard.type("em");
   await page.locator("hub-stage").getByText("Nobody needs you.").waitFor();
-  assert.equal(
+  const turns = async () =>
     (await hub.get("/needs")).needs.filter(
       (/** @type {any} */ it) => it.kind === "turn",
-    ).length,
-    0,
-  );
+    );
+  await until(async () => (await turns()).length === 0, { what: "no turns" });
   await page.keyboard.type("va");
   assert.equal(
     await page.locator("hub-app").getAttribute("data-view"),

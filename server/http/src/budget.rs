@@ -5,8 +5,9 @@
 
 use std::io;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -23,17 +24,19 @@ pub(crate) struct Budget {
     turns: Semaphore,
     /// Slots of those that run or wait for their turn.
     places: Semaphore,
+    /// The processor time for each.
     longest: Duration,
 }
 
 /// The rest of the budget of a request that runs. Its work asks at every step.
 pub(crate) struct Allowance {
     gone: CancellationToken,
-    until: Instant,
+    longest: Duration,
 }
 
 impl Budget {
-    /// A budget of `at_once` requests that run and `waiting` more that wait, each of which may run for `longest`.
+    /// A budget of `at_once` requests that run and `waiting` more that wait, each of which has `longest` of a processor.
+    /// The time on the clock says nothing: other programs may leave a thread with a low priority almost nothing of it.
     pub(crate) const fn new(at_once: usize, waiting: usize, longest: Duration) -> Self {
         Self {
             turns: Semaphore::const_new(at_once),
@@ -59,7 +62,7 @@ impl Budget {
         let gone = CancellationToken::new();
         let allowance = Allowance {
             gone: gone.clone(),
-            until: Instant::now() + self.longest,
+            longest: self.longest,
         };
         let _leaving = gone.drop_guard();
         let (reply, answer) = oneshot::channel();
@@ -86,10 +89,16 @@ impl Allowance {
         Ok(())
     }
 
-    /// Whether the time is over, so that the work answers with what it has.
+    /// Whether the processor time of this thread is used up, so that the work answers with what it has.
     pub(crate) fn is_over(&self) -> bool {
-        self.gone.is_cancelled() || Instant::now() >= self.until
+        self.gone.is_cancelled() || used() >= self.longest
     }
+}
+
+/// The processor time that this thread has used.
+fn used() -> Duration {
+    let clock = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(clock).unwrap_or_default()
 }
 
 /// Lowers the priority of this thread. On other systems that of the whole process would change.
@@ -146,9 +155,19 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_is_told_when_its_time_is_over() {
-        static BUDGET: Budget = Budget::new(1, 0, Duration::ZERO);
-        let over = BUDGET.run(|it| Result::<_, ApiError>::Ok(it.is_over()));
-        assert!(over.await.unwrap());
+    async fn work_is_told_when_its_processor_time_is_over() {
+        static BUDGET: Budget = Budget::new(1, 0, Duration::from_millis(20));
+        let waits = BUDGET.run(|it| {
+            thread::sleep(Duration::from_millis(40));
+            Result::<_, ApiError>::Ok(it.is_over())
+        });
+        assert!(!waits.await.unwrap(), "waiting takes no processor time");
+        let computes = BUDGET.run(|it| {
+            while !it.is_over() {
+                std::hint::spin_loop();
+            }
+            Done::Ok(1)
+        });
+        assert_eq!(computes.await.unwrap(), 1);
     }
 }

@@ -15,7 +15,7 @@ mod tree;
 /// Longest text, in bytes. It is longer than any text of a notification.
 const MAX_TEXT: usize = 256 * 1024;
 
-/// A page asks for all the texts that it shows. If a text takes longer than this, its rest is shown as it is.
+/// A page asks for all the texts that it shows. If a text takes more of a processor than this, its rest is shown as it is.
 static TEXTS: Budget = Budget::new(1, 63, Duration::from_secs(2));
 
 #[derive(Debug, Deserialize)]
