@@ -118,7 +118,10 @@ pub(crate) fn runs_again_what_is_always_allowed(vendor: &Vendor) {
     let terminal = vendor.open(&hub, model);
     terminal.submit("First");
     let asked = asks_for_file(&hub);
-    assert_eq!(asked["controls"][0]["always"], vendor.tools.always, "{asked}");
+    assert_eq!(
+        asked["controls"][0]["always"], vendor.tools.always,
+        "{asked}"
+    );
     answer(&hub, &asked, "allow always");
     hub.all_published(" completed", 1);
     is_taken(&hub, &asked);

@@ -8,8 +8,8 @@ use crate::claude;
 use crate::event::AgentEvent;
 use crate::facts::{Docs, Facts};
 use crate::form::{
-    self, Form, HookReply, InvalidSessionId, ParsedHook, answered_by_refusal, edited_by, flag, hook,
-    prompted, session, stopped, text,
+    self, Form, HookReply, InvalidSessionId, ParsedHook, answered_by_refusal, edited_by, flag,
+    hook, prompted, session, stopped, text,
 };
 use crate::settings::{Content, Event, Files, Json, Settings, Shape};
 

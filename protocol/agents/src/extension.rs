@@ -9,8 +9,8 @@ use crate::claude;
 use crate::dialog_news::DialogNews;
 use crate::event::AgentEvent;
 use crate::form::{
-    Form, HookReply, InvalidSessionId, ParsedHook, answer_kind, edited, flag, hook, permission, session,
-    stopped, text,
+    Form, HookReply, InvalidSessionId, ParsedHook, answer_kind, edited, flag, hook, permission,
+    session, stopped, text,
 };
 
 /// The shared module, with `hubctl hook AGENT` and `["hubctl"]` in place of the commands.

@@ -99,9 +99,9 @@ impl HookReply {
     /// Allows once what the agent did not offer to allow always.
     fn within_offer(mut self, hook: &ParsedHook) -> Self {
         let offers = match &hook.happened {
-            AgentEvent::Permission { data, .. } => data
-                .as_ref()
-                .and_then(|it| always(&it["suggestions"])),
+            AgentEvent::Permission { data, .. } => {
+                data.as_ref().and_then(|it| always(&it["suggestions"]))
+            }
             _ => None,
         };
         if self.decision == Some(Verdict::AllowAlways) && offers.is_none() {
@@ -274,7 +274,7 @@ pub(crate) fn refusal_with(hook: &ParsedHook, answer: &str) -> Value {
 /// A permission that the agent asks for.
 pub(crate) fn permission(request: Value) -> AgentEvent {
     AgentEvent::Permission {
-        text: request::line(&request).unwrap_or_default(),
+        text: request::line_of(&request).unwrap_or_default(),
         data: Some(request),
     }
 }

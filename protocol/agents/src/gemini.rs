@@ -7,8 +7,8 @@ use crate::claude;
 use crate::event::AgentEvent;
 use crate::facts::{Docs, Facts, OneAnswer};
 use crate::form::{
-    Form, HookReply, InvalidSessionId, ParsedHook, edited, flag, hook, prompted,
-    session, stopped, text,
+    Form, HookReply, InvalidSessionId, ParsedHook, edited, flag, hook, prompted, session, stopped,
+    text,
 };
 use crate::request;
 use crate::settings::{Allow, Content, Event, Files, Json, Managed, Settings, Shape};

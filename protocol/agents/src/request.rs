@@ -24,8 +24,9 @@ const LEADING: [&str; 14] = [
     "prompt",
 ];
 
-/// The names that agents give to the tool of a request, and to its input.
+/// The names that agents give to the tool of a request.
 pub const TOOL: [&str; 4] = ["tool_name", "tool", "toolName", "type"];
+/// The names that agents give to its input.
 pub const INPUT: [&str; 4] = ["tool_input", "input", "args", "arguments"];
 
 /// A request, taken apart.

@@ -58,6 +58,7 @@ pub mod writer;
 
 pub use permit::StreamPermit;
 pub use programs::{Programs, RunningProgram};
+pub use reset_time::reset_time;
 
 use permit::{Focus, Leaving};
 

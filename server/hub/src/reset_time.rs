@@ -13,7 +13,7 @@ use jiff::{ToSpan, Zoned};
 const LONGEST_MS: i64 = 8 * 24 * 3600 * 1000;
 
 /// Returns the time that `message` names, if it is in the future and within eight days.
-pub(crate) fn reset_time(message: &str, now: Timestamp) -> Option<Timestamp> {
+pub fn reset_time(message: &str, now: Timestamp) -> Option<Timestamp> {
     let found = in_seconds(message).or_else(|| in_words(message, now))?;
     let wait = found.as_millis() - now.as_millis();
     (0..=LONGEST_MS).contains(&wait).then_some(found)

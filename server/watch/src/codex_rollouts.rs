@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use hub_core::command::{AgentEvent, Command, Hook};
 use hub_core::fold::{Session, SessionKey};
-use hub_engine::{Hub, agents};
+use hub_engine::{Hub, reset_time};
 use hub_protocol::process::boot_id;
 use hub_protocol::{InboxName, Process, ProjectName, Seq, Timestamp};
 use tokio_util::sync::CancellationToken;
@@ -136,7 +136,7 @@ async fn home_of(thread: &Thread) -> Option<PathBuf> {
 
 async fn submit(hub: &Hub, thread: &Thread, failure: Failure) {
     let failed = AgentEvent::Failed {
-        until: agents::reset_time(&failure.reason, Timestamp::now()),
+        until: reset_time(&failure.reason, Timestamp::now()),
         reason: failure.reason,
         permanent: failure.permanent,
     };
