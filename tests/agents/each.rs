@@ -88,7 +88,7 @@ pub(crate) const OPENCODE_1: Vendor = Vendor {
             "task",
             r#"{"description": "look", "prompt": "Go and look", "subagent_type": "general"}"#,
         ),
-        always: "bash(touch *) until the agent is restarted",
+        always: "bash(touch *) until OpenCode is restarted",
         ..Tools::NONE
     },
 };
@@ -130,6 +130,10 @@ const KILO: Vendor = Vendor {
         ("KILO_TELEMETRY_LEVEL", "off"),
     ],
     ready: "· Claude Sonnet 4.5",
+    tools: Tools {
+        always: "bash(touch *) in all projects, for good",
+        ..OPENCODE_1.tools
+    },
     ..OPENCODE_1
 };
 

@@ -167,7 +167,7 @@ fn request(properties: &Map<String, Value>) -> Value {
 /// which forgets them when it ends, `save` in `OpenCode` 2, which keeps them.
 fn suggestions(kind: Option<&Value>, input: &mut Map<String, Value>) -> Option<Value> {
     let mut named = [
-        ("always", "until the agent is restarted"),
+        ("always", "until OpenCode is restarted"),
         ("save", "in this project, for good"),
     ]
     .into_iter();
@@ -264,7 +264,7 @@ mod tests {
         };
         let rules = json!([{ "toolName": "bash", "ruleContent": "ls *" }]);
         let suggestion =
-            json!({ "type": "addRules", "rules": rules, "lasts": "until the agent is restarted" });
+            json!({ "type": "addRules", "rules": rules, "lasts": "until OpenCode is restarted" });
         let request = json!({
             "tool_name": "bash", "tool_input": { "command": "ls" }, "suggestions": [suggestion],
         });
