@@ -34,13 +34,17 @@ impl Driver {
         for ((project, session), it) in &self.model.sessions {
             let told = it.state.map(|state| (state, it.seq));
             assert_eq!(
-                self.state.session_state(project, session),
+                self.state.sessions.state_of(project, session),
                 told,
                 "{session}"
             );
         }
         self.check_phases();
-        let known = self.state.sessions(None).map(|(of, name, _)| (of, name));
+        let known = self
+            .state
+            .sessions
+            .iter(None)
+            .map(|(of, name, _)| (of, name));
         assert!(known.eq(self.model.sessions.keys().map(|(of, name)| (of, name))));
         for ((project, target, caller), until) in &self.model.listeners {
             let mut open = self.state.listeners(project, target);
@@ -73,7 +77,7 @@ impl Driver {
     /// seen that, a phase must say so.
     fn check_phases(&self) {
         let mut waits = false;
-        for (project, name, session) in self.state.sessions(None) {
+        for (project, name, session) in self.state.sessions.iter(None) {
             let phase = self.state.phase(project, name, session, self.now, self.now);
             let key = (project.clone(), name.clone());
             let expected = self.model.phase(&key, &self.model.sessions[&key]);

@@ -195,17 +195,20 @@ impl Hub {
     /// Asserts the id of the session that is found under a name.
     #[track_caller]
     fn finds(&self, text: &str, id: Option<&str>) {
-        let found = self.state.find_session(&project(), &name(text));
+        let found = self.state.sessions.find(&project(), &name(text));
         let found = found.ok().map(|(_, key)| key.to_string());
         assert_eq!(found.as_deref(), id, "{text}");
     }
 
     fn primary(&self) -> Option<&str> {
-        self.state.primary(&project()).map(InboxName::as_str)
+        self.state
+            .sessions
+            .primary(&project())
+            .map(InboxName::as_str)
     }
 
     fn session(&self, id: &str) -> &Session {
-        let session = self.state.session(&project(), &name(id));
+        let session = self.state.sessions.get(&project(), &name(id));
         session.expect("a session")
     }
 

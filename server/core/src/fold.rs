@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use hub_protocol::{InboxName, Preferences, ProjectName, Seq, SessionState, Timestamp};
+use hub_protocol::{InboxName, Preferences, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, Decision, Refusal};
@@ -38,9 +38,12 @@ mod rule; // rules fire on notifications and on sessions
 mod rule_table; // how often rules fired, their cooldowns, and what they still have to do
 mod seen; // the person's seen marks
 mod session; // one session: its state, properties and turn
-mod session_registry; // sessions are registered, named, found and ended
+mod session_lookup; // how sessions are found: by id, name, process or directory
+mod session_registry; // sessions are registered, named and ended
+mod session_reports; // what records report about a session
+mod session_roles; // the primary, workers, and the readers of inboxes
 mod session_room; // how many sessions may be alive, and how large their registrations are
-mod session_table; // all sessions and their names
+mod sessions; // all sessions and their names
 mod source; // senders that are not sessions
 mod status; // why a notification is no longer pending
 mod tick; // everything that is due by time alone
@@ -67,6 +70,7 @@ pub use ride_along::RideAlong;
 pub use rule::{received, subject};
 pub use rule_table::{OpenRun, RuleTally};
 pub use session::{Registered, Session, SessionKey};
+pub use sessions::Sessions;
 pub use wake_class::WakeClass;
 
 /// Values by project and name.
@@ -81,7 +85,8 @@ pub struct State {
     head: Seq,
     inboxes: inbox_table::InboxTable,
     keys: idempotency::IdempotencyKeys,
-    sessions: session_table::SessionTable,
+    /// All sessions.
+    pub sessions: Sessions,
     #[serde(default)]
     listeners: listener::ListenerTable,
     #[serde(default)]
@@ -179,9 +184,11 @@ impl State {
                 let how = (*exited, *quiet);
                 self.decide_end(project, session, how, process.as_ref(), now, leased)
             }
-            Command::TakePrimary { project, session } => self.decide_primary(project, session, now),
+            Command::TakePrimary { project, session } => {
+                self.sessions.decide_primary(project, session, now)
+            }
             Command::CloseNeed { session, of, until } => {
-                self.decide_close_need(session, *of, *until, now)
+                self.sessions.decide_close_need(session, *of, *until, now)
             }
             Command::Hook(hook) => self.decide_hook(hook, now, leased),
             Command::Listen {
@@ -247,17 +254,14 @@ impl State {
             Record::Led(it) => self.leader = Some((seq, it.clone())),
             Record::SessionSet(it) => self.sessions.set(seq, it),
             Record::TurnNoted(it) => {
-                let note = |session: &mut Session| {
-                    session.note_turn(seq, &it.turn, &it.evidence, it.at);
-                };
-                self.sessions.change(&it.project, &it.session, seq, note);
+                self.sessions.note_turn(seq, it);
                 if matches!(it.turn, Turn::Stopped { .. }) {
                     self.end_turn((&it.project, &it.session));
                 }
             }
-            Record::SessionEnded(it) => self.apply_gone(seq, it),
+            Record::SessionEnded(it) => self.sessions.end(seq, it),
             Record::PrimaryTaken(it) => self.sessions.take_primary(&it.project, &it.session),
-            Record::NeedClosed(it) => self.apply_need_closed(seq, it),
+            Record::NeedClosed(it) => self.sessions.close_need(seq, it),
             Record::ListenerSet(it) => self.apply_listener_set(it),
             Record::ListenerRemoved(it) => self.apply_listener_removed(it),
             Record::QuestionClaimed(it) => self.apply_claimed(it),
@@ -304,34 +308,6 @@ impl State {
         let called: Vec<InboxName> = called.collect();
         let known = self.inboxes.names(project).chain(&called);
         nearest::nearest(name, known).cloned()
-    }
-
-    /// Returns the last state that a session reported, and the record that reported it.
-    pub fn session_state(
-        &self,
-        project: &ProjectName,
-        name: &InboxName,
-    ) -> Option<(SessionState, Seq)> {
-        let key = self.sessions.resolve(project, name.as_str())?;
-        let session = self.sessions.get(project, key)?;
-        Some((session.state?, session.seq))
-    }
-
-    /// Returns the project in which a session of this name was last active.
-    pub fn session_project(&self, name: &InboxName) -> Option<&ProjectName> {
-        self.sessions.project_of(name)
-    }
-
-    /// Returns another project that has a session of this name, the one in which it was last active.
-    pub fn session_elsewhere(
-        &self,
-        project: &ProjectName,
-        name: &InboxName,
-    ) -> Option<&ProjectName> {
-        if name.is_reserved() {
-            return None;
-        }
-        self.session_project(name).filter(|it| *it != project)
     }
 
     /// Returns the inboxes in which a notification is pending.

@@ -32,8 +32,8 @@ impl Speaker {
     /// The session at this place.
     pub fn new(state: &State, key: SessionKey) -> Self {
         Self {
-            name: state.shown_name(&key.0, &key.1).to_owned(),
-            inboxes: state.inboxes_of(&key.0, &key.1),
+            name: state.sessions.shown_name(&key.0, &key.1).to_owned(),
+            inboxes: state.sessions.inboxes_of(&key.0, &key.1),
             key,
         }
     }
@@ -296,6 +296,7 @@ fn noted(kind: Kind, to: Option<&InboxName>) -> String {
 
 fn name_of(state: &State, project: &ProjectName, name: &InboxName) -> String {
     state
-        .shown_name(project, state.resolve(project, name))
+        .sessions
+        .shown_name(project, state.sessions.resolve(project, name))
         .to_owned()
 }

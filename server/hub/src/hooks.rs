@@ -317,7 +317,7 @@ impl HookRequest {
         };
         let (project, session) = (self.project(), self.session());
         self.hub.read(|state, waiters| {
-            let place = state.resolve_key(project, session);
+            let place = state.sessions.resolve_key(project, session);
             // Nearly every hook finds it unchanged, and then none waits for the writer.
             if waiters.read().bypasses(&place) != bypasses {
                 waiters.write().activity().note_mode(place, bypasses);
@@ -396,7 +396,7 @@ impl HookRequest {
     ) -> Result<T, Rejected> {
         let (project, session) = (self.project(), self.session());
         self.hub.read(|state, waiters| {
-            let place = state.resolve_key(project, session);
+            let place = state.sessions.resolve_key(project, session);
             act(waiters.write().activity(), &place)
         })
     }

@@ -45,7 +45,7 @@ async fn record(hub: &Hub, attempt: &AnswerAttempt<'_>, seen: &Evidence) -> Resu
     let found = hub.read(|state, _| {
         let asked = state.question(id).filter(|it| it.is_for_person())?;
         let name = |it: &InboxName| {
-            let name = state.other_name(&asked.project, it);
+            let name = state.sessions.other_name(&asked.project, it);
             name.unwrap_or(it.as_str()).to_owned()
         };
         Some((asked.project.clone(), name(&asked.from), name(attempt.name)))

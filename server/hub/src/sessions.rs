@@ -35,10 +35,10 @@ async fn read(
     all: bool,
     texts: PhaseTexts,
 ) -> Result<(Sessions, PhaseTexts), Rejected> {
-    let known = hub.read(|state, _| state.sessions(project.as_ref()).count())?;
+    let known = hub.read(|state, _| state.sessions.iter(project.as_ref()).count())?;
     let found = hub.list(move |state, waiters| {
         let reporting = reporting(state);
-        let found = state.sessions(project.as_ref());
+        let found = state.sessions.iter(project.as_ref());
         let found = found.map(|(project, key, session)| {
             let place = (project.clone(), key.clone());
             (phase::find(state, waiters, &place, session), place, session)
@@ -65,7 +65,8 @@ async fn read(
 /// The products whose hooks have reported a session.
 fn reporting(state: &Fold) -> Vec<String> {
     let registered = state
-        .sessions(None)
+        .sessions
+        .iter(None)
         .filter_map(|(_, _, it)| it.registered.as_ref());
     let agents = registered.filter(|it| it.hooks);
     let agents: BTreeSet<&str> = agents.filter_map(|it| it.info.agent.as_deref()).collect();
@@ -125,7 +126,7 @@ pub fn shown(
         name: session.shown_name().unwrap_or(key.as_str()).to_owned(),
         project: project.clone(),
         info: SessionInfo { name: None, ..info },
-        primary: state.primary(project) == Some(key),
+        primary: state.sessions.primary(project) == Some(key),
         phase: Phase::default(),
         state: session.state,
         evidence: (!session.evidence.is_empty()).then(|| session.evidence.clone()),

@@ -328,7 +328,7 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
             key: place,
         })
     };
-    state.sessions(None).filter_map(candidate).collect()
+    state.sessions.iter(None).filter_map(candidate).collect()
 }
 
 /// Why a session is not idle by its hooks.
@@ -344,7 +344,7 @@ fn why_not_idle(session: &Session) -> Option<&'static str> {
 
 /// The ways that failed for each pending notification that wakes the session.
 fn pending(state: &State, (project, key): &SessionKey) -> Vec<Vec<Way>> {
-    let inboxes = state.inboxes_of(project, key);
+    let inboxes = state.sessions.inboxes_of(project, key);
     let inboxes = inboxes.iter().filter_map(|it| state.inbox(project, it));
     let items = inboxes.flat_map(Inbox::offerable);
     items
@@ -355,7 +355,7 @@ fn pending(state: &State, (project, key): &SessionKey) -> Vec<Vec<Way>> {
 
 /// Whether a pending notification was announced in the session's pane, and no hook has delivered it since.
 fn has_unproven_paste(state: &State, (project, key): &SessionKey) -> bool {
-    let inboxes = state.inboxes_of(project, key);
+    let inboxes = state.sessions.inboxes_of(project, key);
     let inboxes = inboxes.iter().filter_map(|it| state.inbox(project, it));
     let mut pending = inboxes.flat_map(Inbox::pending);
     pending.any(|item| {

@@ -107,7 +107,7 @@ impl Hub {
     }
 
     pub(super) fn state_of(&self, id: &str) -> Option<SessionState> {
-        let told = self.state.session_state(&project(), &name(id));
+        let told = self.state.sessions.state_of(&project(), &name(id));
         told.map(|(state, _)| state)
     }
 

@@ -232,8 +232,8 @@ fn all_registrations_have_16_mib_and_ended_sessions_make_room() {
     }
     hub.restart();
     hub.run(&another(1));
-    assert!(hub.state.session(&project(), &name("s7")).is_none());
-    assert!(hub.state.session(&project(), &name("s3")).is_some());
+    assert!(hub.state.sessions.get(&project(), &name("s7")).is_none());
+    assert!(hub.state.sessions.get(&project(), &name("s3")).is_some());
     hub.run(&another(2));
     assert!(hub.ask(&another(3)).is_err());
     assert_eq!(hub.pending("s5").len(), 1, "it was not read yet");
@@ -248,7 +248,12 @@ fn the_last_64_ids_and_former_names_mean_a_session() {
             hook.info.title = Some(format!("title{n}"));
         });
     }
-    let finds = |hub: &Hub, text: &str| hub.state.find_key(&project(), &name(text)).is_some();
+    let finds = |hub: &Hub, text: &str| {
+        hub.state
+            .sessions
+            .find_key(&project(), &name(text))
+            .is_some()
+    };
     for (text, known) in [
         ("id5", false),
         ("id6", true),

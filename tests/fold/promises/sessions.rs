@@ -3,7 +3,7 @@
 use super::*;
 
 fn state_of(hub: &Hub, session: &str) -> Option<(SessionState, Seq)> {
-    hub.state.session_state(&project(), &name(session))
+    hub.state.sessions.state_of(&project(), &name(session))
 }
 
 #[test]

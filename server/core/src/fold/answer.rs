@@ -66,7 +66,8 @@ impl State {
         let Ok(asked) = self.open_question(id) else {
             return false;
         };
-        let is_asker = |name: &InboxName| *self.resolve(&asked.project, name) == asked.from;
+        let is_asker =
+            |name: &InboxName| *self.sessions.resolve(&asked.project, name) == asked.from;
         // A dialog is answered in the agent's terminal, and a permission needs an explicit answer.
         let is_dialog = asked.key.as_deref().is_some_and(is_dialog_key);
         kind_of(post).is_none_or(|kind| kind == Kind::Message)
@@ -82,8 +83,7 @@ impl State {
 
     /// Returns how an answer reaches the asker.
     pub fn reach(&self, question: &Question) -> AnswerPath {
-        let asker = self.resolve(&question.project, &question.from);
-        let asker = self.session(&question.project, asker);
+        let asker = self.sessions.asker(question);
         if asker.is_some_and(|it| !it.is_alive()) {
             return AnswerPath::Nowhere;
         }
@@ -111,8 +111,8 @@ impl State {
             None if !is_dialog_key(key) => return None,
             _ => {}
         }
-        let asker = self.resolve(&question.project, &question.from);
-        let session = self.session(&question.project, asker);
+        let asker = self.sessions.resolve(&question.project, &question.from);
+        let session = self.sessions.get(&question.project, asker);
         let info = session.and_then(Session::info);
         Some(Refusal::InTerminal {
             id,
@@ -156,8 +156,8 @@ impl State {
     /// Returns how far an answer has come that goes through the asker's inbox. A sender that is not registered may read
     /// the answer in a way that the hub does not see, so for such a sender there is none.
     fn inbox_delivery(&self, question: &Question, answer: Seq) -> Option<AnswerDelivery> {
-        let asker = self.resolve(&question.project, &question.from);
-        let session = self.session(&question.project, asker);
+        let asker = self.sessions.resolve(&question.project, &question.from);
+        let session = self.sessions.get(&question.project, asker);
         session.filter(|it| it.registered.is_some())?;
         let inbox = self.inboxes.get(&question.project, asker);
         let Some(item) = inbox.and_then(|inbox| inbox.get(answer)) else {
@@ -180,8 +180,7 @@ impl State {
         if question.state != QuestionState::Answered || question.progress == Progress::Untold {
             return false;
         }
-        let asker = self.resolve(&question.project, &question.from);
-        let asker = self.session(&question.project, asker);
+        let asker = self.sessions.asker(question);
         let delivery = self.answer_delivery(question, HookConnection::Held);
         let is_given = question.progress == Progress::Delivered;
         asker.is_some_and(|it| it.is_alive() && (it.is_in_turn() || !is_given))
@@ -225,8 +224,7 @@ impl State {
 
     /// Whether the session that asked has reported another state since. That of a subagent goes on meanwhile.
     fn has_gone_on_since(&self, question: &Question) -> bool {
-        let asker = self.resolve(&question.project, &question.from);
-        let asker = self.session(&question.project, asker);
+        let asker = self.sessions.asker(question);
         subagent_of(question).is_none() && asker.is_some_and(|it| it.ts > question.ts)
     }
 
@@ -341,7 +339,7 @@ impl Transaction<'_> {
     /// dialog ends by its hooks alone.
     pub(super) fn close_questions(&mut self, draft: &Draft) {
         let it = &draft.body;
-        let from = self.state.resolve(&it.project, &it.from);
+        let from = self.state.sessions.resolve(&it.project, &it.from);
         if let Some((session, SessionState::Working | SessionState::Complete)) =
             self.session_change(draft, from)
         {

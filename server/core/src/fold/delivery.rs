@@ -6,13 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp, Way};
+use hub_protocol::{InboxName, Kind, ProjectName, Seq, Timestamp, Way};
 
 use super::deadlines::Deadlines;
 use super::inbox::{Inbox, Item};
 use super::notification::person;
 use super::question::Progress;
-use super::session::Session;
 use super::status::settled;
 use super::transaction::Transaction;
 use super::{State, texts};
@@ -105,13 +104,6 @@ fn may_be_emitted(item: &Item, way: Way) -> bool {
 }
 
 impl State {
-    /// Returns the inboxes that a session reads.
-    pub fn inboxes_of(&self, project: &ProjectName, session: &InboxName) -> Vec<InboxName> {
-        let is_primary = self.sessions.primary(project) == Some(session);
-        let primary = is_primary.then(InboxName::primary);
-        primary.into_iter().chain([session.clone()]).collect()
-    }
-
     /// Returns the items of a session's inboxes that are emitted without proof, each with its inbox and the way.
     fn emitted<'a>(
         &'a self,
@@ -130,7 +122,7 @@ impl State {
 
     /// Returns the notifications that a session was shown without proof yet, ascending.
     pub(super) fn unproven(&self, project: &ProjectName, session: &InboxName) -> Vec<Seq> {
-        let inboxes = self.inboxes_of(project, session);
+        let inboxes = self.sessions.inboxes_of(project, session);
         let ids: BTreeSet<Seq> = self
             .emitted(project, &inboxes)
             .map(|(_, id, _)| id)
@@ -154,7 +146,8 @@ impl State {
                 continue;
             };
             let items = ids.iter().filter_map(|&id| inbox.get(id));
-            let Some((_, way)) = shown.filter(|(it, _)| self.can_prove(project, it, name)) else {
+            let Some((_, way)) = shown.filter(|(it, _)| self.sessions.can_prove(project, it, name))
+            else {
                 // An announcement or a push is no delivery: the session has ended meanwhile.
                 if shown.is_some_and(|(_, way)| way.announces() || way.is_pushed()) {
                     continue;
@@ -185,12 +178,6 @@ impl State {
         Ok(records)
     }
 
-    /// Whether hook events prove the arrival of items that this session's reader emits from this inbox.
-    fn can_prove(&self, project: &ProjectName, session: &InboxName, inbox: &InboxName) -> bool {
-        let known = self.sessions.get(project, session);
-        known.is_some_and(Session::has_hooks) && self.inboxes_of(project, session).contains(inbox)
-    }
-
     /// Returns the records that acknowledge emitted items, because this hook event proves their arrival.
     pub(super) fn proved_by(
         &self,
@@ -198,7 +185,7 @@ impl State {
         event: &AgentEvent,
         now: Timestamp,
     ) -> Vec<Record> {
-        let inboxes = self.inboxes_of(project, session);
+        let inboxes = self.sessions.inboxes_of(project, session);
         let proved = inboxes.iter().flat_map(|name| {
             let emitted = self.emitted(project, std::slice::from_ref(name));
             let proved = emitted.filter(|(_, _, way)| is_proof(event, *way));
@@ -217,7 +204,7 @@ impl State {
     /// Returns the records that hold the JSON of items emitted by a session's wakes without proof yet, oldest first. A
     /// module shows its items itself, and an app server shows the prompt.
     pub fn emitted_by_wakes(&self, project: &ProjectName, session: &InboxName) -> Vec<Seq> {
-        let inboxes = self.inboxes_of(project, session);
+        let inboxes = self.sessions.inboxes_of(project, session);
         let emitted = self.emitted(project, &inboxes);
         let by_wakes = emitted.filter(|(_, _, way)| {
             matches!(
@@ -236,7 +223,7 @@ impl State {
         project: &ProjectName,
         session: &InboxName,
     ) -> Vec<(InboxName, Vec<Seq>)> {
-        let inboxes = self.inboxes_of(project, session);
+        let inboxes = self.sessions.inboxes_of(project, session);
         let of = |name: InboxName| {
             let emitted = self.emitted(project, std::slice::from_ref(&name));
             let ids = emitted.filter(|(_, _, way)| way.announces());
@@ -247,32 +234,12 @@ impl State {
         all.filter(|(_, ids)| !ids.is_empty()).collect()
     }
 
-    /// Returns the session that reads an inbox, if it is one's own or the primary's.
-    pub fn reader<'a>(
-        &'a self,
-        project: &ProjectName,
-        inbox: &'a InboxName,
-    ) -> Option<&'a InboxName> {
-        match inbox.as_str() {
-            InboxName::PRIMARY => self.sessions.primary(project),
-            _ => Some(inbox),
-        }
-    }
-
-    /// Whether the reader of this inbox is idle. A working session proves its deliveries with its next event, however
-    /// late.
-    fn is_idle(&self, project: &ProjectName, inbox: &InboxName) -> bool {
-        let reader = self.reader(project, inbox);
-        let reader = reader.and_then(|key| self.sessions.get(project, key));
-        reader.is_none_or(|session| session.state != Some(SessionState::Working))
-    }
-
     /// Returns when the next delivery is overdue.
     pub(super) fn next_delivery(&self) -> Option<Timestamp> {
         let due = |(project, name, inbox): (&ProjectName, &InboxName, &Inbox)| {
             let unproven = inbox.unproven();
             let emitted = unproven.emitted.next();
-            let emitted = emitted.filter(|_| self.is_idle(project, name));
+            let emitted = emitted.filter(|_| self.sessions.is_idle(project, name));
             let next = [emitted, unproven.returned.next()];
             next.into_iter().flatten().min()
         };
@@ -345,7 +312,7 @@ impl Transaction<'_> {
         let mut undelivered = Vec::new();
         for (project, inbox, it) in state.inboxes.unproven() {
             let ids = overdue(&it.unproven().emitted, now);
-            if !ids.is_empty() && state.is_idle(project, inbox) {
+            if !ids.is_empty() && state.sessions.is_idle(project, inbox) {
                 self.also([Record::Returned(Returned {
                     project: project.clone(),
                     inbox: inbox.clone(),
@@ -360,7 +327,7 @@ impl Transaction<'_> {
             }
         }
         for (project, inbox, ids) in undelivered {
-            let name = texts::name(inbox, state.session(project, inbox));
+            let name = texts::name(inbox, state.sessions.get(project, inbox));
             let msg = format!(
                 "{} notifications in inbox '{name}' reach nobody: its session was not woken by them",
                 ids.len()

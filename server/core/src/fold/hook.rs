@@ -40,9 +40,9 @@ impl State {
         now: Timestamp,
         leased: &Leased<'_>,
     ) -> Result<Vec<Record>, Refusal> {
-        let ((project, key), alias) = self.key_of_hook(hook);
+        let ((project, key), alias) = self.sessions.key_of_hook(hook);
         let place = (&project, &key);
-        let known = self.session(&project, &key);
+        let known = self.sessions.get(&project, &key);
         // An end never starts a session, and what is reported after it changes nothing.
         let ends = matches!(
             hook.happened,
@@ -56,7 +56,7 @@ impl State {
         let begins = hook.happened.starts()
             || moves
             || known.is_none_or(|it| !it.has_hooks())
-            || self.is_retitled(place, &hook.info)
+            || self.sessions.is_retitled(place, &hook.info)
             || alias.is_some();
         let mut transaction = Transaction::new(self, now, leased);
         // A bridge's event neither begins a session nor contradicts a report that it does not know.
@@ -112,7 +112,7 @@ impl Transaction<'_> {
 
 impl HookContext<'_, '_> {
     fn session(&self) -> Option<&Session> {
-        self.state.session(self.project, self.key)
+        self.state.sessions.get(self.project, self.key)
     }
 
     fn place(&self) -> SessionKey {
@@ -323,8 +323,8 @@ impl HookContext<'_, '_> {
         let (kind, head) = match (&parent, leads) {
             _ if waits => (Kind::Waiting, format!("Agent {name} is waiting for input")),
             (Some(parent), _) => {
-                let parent = self.state.resolve(self.project, parent);
-                let parent = texts::name(parent, self.state.session(self.project, parent));
+                let parent = self.state.sessions.resolve(self.project, parent);
+                let parent = texts::name(parent, self.state.sessions.get(self.project, parent));
                 (
                     Kind::Complete,
                     format!("Agent {name} completed (worker of {parent})"),
@@ -371,7 +371,7 @@ impl HookContext<'_, '_> {
         let name = self.name();
         let turn = self.session().map(|it| it.turn.clone()).unwrap_or_default();
         if turn.waits_from.is_some() {
-            let msg = self.state.still_busy((self.project, self.key));
+            let msg = self.state.sessions.still_busy((self.project, self.key));
             return self.post(Kind::Waiting, msg, |draft| {
                 draft.body.key = Some(WAITING.into());
             });

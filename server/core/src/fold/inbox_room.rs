@@ -43,7 +43,7 @@ impl State {
     fn empty_inboxes(&self, within: Option<&ProjectName>) -> Vec<SessionKey> {
         let empty = self.inboxes(within).filter(|(_, _, it)| it.is_empty());
         let ranked = empty.map(|(project, name, _)| {
-            let session = self.session(project, name);
+            let session = self.sessions.get(project, name);
             let lives = session.is_some_and(|it| it.is_alive() && it.registered.is_some());
             let lasts = lives || hub_protocol::looks_reserved(name.as_str());
             let touched: Seq = session.map_or(0, |it| it.touched);

@@ -265,7 +265,7 @@ impl State {
                 project: project.clone(),
                 inbox: name.clone(),
                 nearest: self.nearest_inbox(project, name),
-                elsewhere: self.session_elsewhere(project, name).cloned(),
+                elsewhere: self.sessions.elsewhere(project, name).cloned(),
             });
         };
         let pending = inbox.pending().map(|item| item.seq).collect();

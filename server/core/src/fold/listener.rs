@@ -43,7 +43,7 @@ impl Pair {
         target: &InboxName,
         caller: &InboxName,
     ) -> Self {
-        let id = |name| state.resolve(project, name);
+        let id = |name| state.sessions.resolve(project, name);
         Self::of(project, id(target), id(caller))
     }
 }
@@ -149,9 +149,9 @@ impl State {
 
     /// Whether `caller` listens for a stop of `target`.
     pub fn listens(&self, project: &ProjectName, target: &InboxName, caller: &InboxName) -> bool {
-        let caller = self.resolve(project, caller);
+        let caller = self.sessions.resolve(project, caller);
         let mut listeners = self.listeners(project, target);
-        listeners.any(|(by, _)| self.resolve(project, by) == caller)
+        listeners.any(|(by, _)| self.sessions.resolve(project, by) == caller)
     }
 
     /// Returns the listeners for a session's stop under any of its names, because a listener may be older than the
@@ -162,7 +162,7 @@ impl State {
         target: &'a InboxName,
     ) -> impl Iterator<Item = (&'a Pair, &'a Listener)> {
         let of = move |(pair, _): &(&Pair, &Listener)| {
-            pair.project == *project && self.resolve(project, &pair.target) == target
+            pair.project == *project && self.sessions.resolve(project, &pair.target) == target
         };
         self.listeners.open.iter().filter(of)
     }
@@ -174,7 +174,7 @@ impl State {
         caller: &'a InboxName,
     ) -> impl Iterator<Item = &'a Pair> {
         let of = move |pair: &&Pair| {
-            pair.project == *project && self.resolve(project, &pair.caller) == caller
+            pair.project == *project && self.sessions.resolve(project, &pair.caller) == caller
         };
         self.listeners.open.keys().filter(of)
     }
@@ -182,8 +182,8 @@ impl State {
     /// Whether `made` means the sessions of `pair`, possibly by names from before they were registered.
     fn is_same(&self, made: &Pair, pair: &Pair) -> bool {
         made.project == pair.project
-            && self.resolve(&made.project, &made.target) == &pair.target
-            && self.resolve(&made.project, &made.caller) == &pair.caller
+            && self.sessions.resolve(&made.project, &made.target) == &pair.target
+            && self.sessions.resolve(&made.project, &made.caller) == &pair.caller
     }
 
     /// Returns the open listener of the same caller for the same session, under the names it was added with.
@@ -210,9 +210,9 @@ impl State {
         if pair.target == pair.caller {
             return Err(Refusal::OwnListener);
         }
-        let target = self.session(&pair.project, &pair.target);
+        let target = self.sessions.get(&pair.project, &pair.target);
         if target.is_none() && within_ms.is_none() {
-            return Err(self.unknown_session(&pair.project, &pair.target));
+            return Err(self.sessions.unknown(&pair.project, &pair.target));
         }
         let until = within_ms.map(|within| now.plus_millis(within));
         if let Some((made, known)) = self.same_listener(pair) {
@@ -251,18 +251,14 @@ impl State {
     fn spent_listener(&self) -> Option<&Pair> {
         let is_over = |it: &Session| !it.is_alive();
         let is_spent = |pair: &Pair| {
-            let target = self.session(&pair.project, self.resolve(&pair.project, &pair.target));
-            target.is_none_or(is_over) || self.session_of(pair).is_some_and(is_over)
+            let target = self.sessions.with_name(&pair.project, &pair.target);
+            let caller = self.sessions.with_name(&pair.project, &pair.caller);
+            target.is_none_or(is_over) || caller.is_some_and(is_over)
         };
         let open = self.listeners.open.iter();
         let spent = open.filter(|(pair, it)| it.until.is_none() && is_spent(pair));
         let oldest = spent.min_by_key(|(_, it)| it.since);
         oldest.map(|(pair, _)| pair)
-    }
-
-    /// Returns the caller's session.
-    fn session_of(&self, pair: &Pair) -> Option<&Session> {
-        self.session(&pair.project, self.resolve(&pair.project, &pair.caller))
     }
 
     /// Returns the records that remove the listeners of a caller that ended.
@@ -306,8 +302,8 @@ impl Transaction<'_> {
             if self.fired.contains(pair) {
                 continue;
             }
-            let caller = state.resolve(&stop.project, &pair.caller);
-            if self.wake_by(stop.id, &state.inboxes_of(&stop.project, caller)) {
+            let caller = state.sessions.resolve(&stop.project, &pair.caller);
+            if self.wake_by(stop.id, &state.sessions.inboxes_of(&stop.project, caller)) {
                 self.remove_listener(pair, ListenerEnd::Fired { cause: stop.id });
             } else {
                 self.fire(pair, stop.id, stop.kind, Some(&stop.msg))?;
@@ -340,10 +336,11 @@ impl Transaction<'_> {
     /// Removes a listener that will never fire, and notifies its caller if it lives.
     fn give_up(&mut self, pair: &Pair) {
         self.remove_listener(pair, ListenerEnd::Removed);
-        if self.state.session_of(pair).is_some_and(|it| !it.is_alive()) {
+        let caller = self.state.sessions.with_name(&pair.project, &pair.caller);
+        if caller.is_some_and(|it| !it.is_alive()) {
             return;
         }
-        let session = self.state.session(&pair.project, &pair.target);
+        let session = self.state.sessions.get(&pair.project, &pair.target);
         let name = texts::name(&pair.target, session);
         let msg =
             format!("{name} is gone, and no stop of it came: nothing listens for it any more");
@@ -368,7 +365,7 @@ impl Transaction<'_> {
     ) -> Result<(), Refusal> {
         self.remove_listener(pair, ListenerEnd::Fired { cause });
         let asks = matches!(kind, Kind::Question | Kind::Approval);
-        let session = self.state.session(&pair.project, &pair.target);
+        let session = self.state.sessions.get(&pair.project, &pair.target);
         let answerable = (!self.is_dialog(cause)).then_some(cause);
         let msg = texts::stopped(&pair.target, session, kind, answerable, msg);
         let kind = if asks { Kind::Message } else { kind };
@@ -398,7 +395,7 @@ impl Transaction<'_> {
             self.also([removed(pair, ListenerEnd::Late, now)]);
             let within = state.listeners.open.get(pair).and_then(Listener::within_ms);
             let within = texts::duration(within.unwrap_or(0));
-            let session = state.session(&pair.project, &pair.target);
+            let session = state.sessions.get(&pair.project, &pair.target);
             let name = texts::name(&pair.target, session);
             let msg =
                 format!("Expected {name} within {within}, nothing came. Look: hubctl look {name}");

@@ -17,7 +17,7 @@ impl State {
         (project, from): (&ProjectName, &InboxName),
         now: Timestamp,
     ) -> Option<&Mute> {
-        let key = self.resolve(project, from);
+        let key = self.sessions.resolve(project, from);
         let is_it = |name: &InboxName| name == key || name == from;
         let mut mutes = self.preferences.mutes.iter();
         mutes.find(|it| it.applies(project, is_it, now))

@@ -332,7 +332,7 @@ impl State {
     ) -> Result<Vec<Record>, Refusal> {
         let question = self.open_question(id)?;
         question.demand_person(by, false)?;
-        let by = self.resolve(&question.project, by);
+        let by = self.sessions.resolve(&question.project, by);
         if question.from == *by {
             return Err(Refusal::NotAllowed(
                 "a sender cannot claim its own question",
@@ -356,7 +356,7 @@ impl State {
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
         let question = self.open_question(id)?;
-        let is_asker = question.from == *self.resolve(&question.project, by);
+        let is_asker = question.from == *self.sessions.resolve(&question.project, by);
         let is_asker = is_asker && !question.is_kept_for_person();
         question.demand_person(by, is_asker)?;
         Ok(self.settle_question(id, QuestionState::Withdrawn, Some(by.as_str()), None, now))

@@ -233,7 +233,7 @@ impl Transaction<'_> {
     ) {
         let minutes = (self.now.as_millis() - since.as_millis()) / 60_000;
         let facts = Facts {
-            from: self.state.shown_name(project, session).to_string(),
+            from: self.state.sessions.shown_name(project, session).to_string(),
             msg: format!("{} for {minutes} min", phase.as_str().replace('_', " ")),
             session: session.to_string(),
             project: project.to_string(),

@@ -97,7 +97,7 @@ impl State {
                 last: last.seq,
             })
         });
-        all.filter(|it| self.session(&it.project, &it.name).is_none())
+        all.filter(|it| self.sessions.get(&it.project, &it.name).is_none())
             .collect()
     }
 
@@ -106,8 +106,8 @@ impl State {
     /// turn themselves.
     pub fn finished(&self, project: &ProjectName, name: &InboxName) -> Option<Seq> {
         use SessionState::{Complete, Ended, Error};
-        let key = self.resolve(project, name);
-        let session = self.session(project, key);
+        let key = self.sessions.resolve(project, name);
+        let session = self.sessions.get(project, key);
         let by_state = session.filter(|it| matches!(it.state, Some(Complete | Error | Ended)));
         let source = self.sources.0.get(project).and_then(|it| it.get(key));
         let done = source.and_then(|it| it.done);

@@ -224,7 +224,7 @@ impl Waiters {
             .check(state, (project, &session), item, now.mono)
             .err()?;
         let until = wall(until, now);
-        let limit = limit.shown(|key| state.shown_name(project, key).parse().ok());
+        let limit = limit.shown(|key| state.sessions.shown_name(project, key).parse().ok());
         Some(Hold { until, limit })
     }
 
@@ -269,10 +269,10 @@ impl Waiters {
             return waiter.spec.session.clone().filter(|_| limited);
         }
         let session = match inbox.as_str() {
-            InboxName::PRIMARY => state.primary(project)?,
+            InboxName::PRIMARY => state.sessions.primary(project)?,
             _ => inbox,
         };
-        state.session(project, session)?.info()?;
+        state.sessions.get(project, session)?.info()?;
         Some(session.clone())
     }
 

@@ -41,7 +41,7 @@ pub(super) async fn conversation(
         return Err(ApiError::invalid(format!("limit is 1 to {MAX_LIMIT}")));
     }
     let found = hub.read(|state, _| {
-        let place = state.find_session(&params.project, &target)?;
+        let place = state.sessions.find(&params.project, &target)?;
         Ok::<_, Refusal>((Speaker::new(state, place), state.trimmed_below()))
     })?;
     let (speaker, begin) = found?;

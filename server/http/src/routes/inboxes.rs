@@ -66,11 +66,11 @@ fn infos(state: &Fold, waiters: &SharedWaiters, project: Option<&ProjectName>) -
             }),
     );
     for info in &mut infos {
-        let name = state.other_name(&info.project, &info.name);
+        let name = state.sessions.other_name(&info.project, &info.name);
         info.session = name.map(str::to_owned);
         if let Some(holder) = &mut info.waiter {
             let session = holder.session.as_ref();
-            let name = session.and_then(|id| state.other_name(&info.project, id));
+            let name = session.and_then(|id| state.sessions.other_name(&info.project, id));
             holder.session_name = name.map(str::to_owned);
         }
     }

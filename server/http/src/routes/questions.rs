@@ -75,7 +75,7 @@ impl QuestionStatus {
         let held = waiters.read().held_time(id);
         let hook = waiters.read().hook_connection(id);
         let deliverable = is_answerable(fold, waiters, id, asked);
-        let name = fold.other_name(&asked.project, &asked.from);
+        let name = fold.sessions.other_name(&asked.project, &asked.from);
         Self {
             asked: asked.clone(),
             name: name.map(str::to_owned),
@@ -100,8 +100,8 @@ impl QuestionStatus {
 
 /// The location of the asker's session, as far as the session reported it.
 fn place(fold: &Fold, asked: &FoldQuestion) -> Option<Place> {
-    let key = fold.resolve(&asked.project, &asked.from);
-    let place = place_of(fold.session(&asked.project, key)?.info()?);
+    let asker = fold.sessions.with_name(&asked.project, &asked.from)?;
+    let place = place_of(asker.info()?);
     (place != Place::default()).then_some(place)
 }
 

@@ -199,7 +199,7 @@ fn with_stays(
             let heard = phase::heard(waiters, key, to);
             let segments = timeline.segments(key, state, heard, (from, to, to));
             let ends = segments.iter().skip(1).map(|it| it.start).chain([to]);
-            let session = state.session(&key.0, &key.1);
+            let session = state.sessions.get(&key.0, &key.1);
             let name = session.and_then(|it| it.shown_name());
             for (segment, end) in segments.iter().zip(ends) {
                 take_stays(&mut run, &rules, (key, name), (segment, end));

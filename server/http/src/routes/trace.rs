@@ -254,7 +254,7 @@ fn presence(hub: &Hub, id: Seq) -> Result<Vec<Step>, ApiError> {
             })
         });
         let unreachable = state.places(id).into_iter().filter_map(|(project, inbox)| {
-            let reader = state.reader(&project, &inbox)?.clone();
+            let reader = state.sessions.reader(&project, &inbox)?.clone();
             let waiters = waiters.read();
             let (way, why) = waiters.unreachable(&(project.clone(), reader))?;
             Some(Step {

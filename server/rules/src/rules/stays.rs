@@ -76,7 +76,7 @@ fn stays(
 ) -> (Vec<RuleCommand>, Option<Duration>) {
     let mut due = Vec::new();
     let mut next: Option<u64> = None;
-    for (project, key, session) in state.sessions(None) {
+    for (project, key, session) in state.sessions.iter(None) {
         let heard = waiters.read().heard(&(project.clone(), key.clone()), now);
         let phase = state.phase(project, key, session, heard, now);
         for rule in rules.lasting() {

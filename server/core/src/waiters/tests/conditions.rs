@@ -61,7 +61,8 @@ fn a_barrier_waits_for_every_session() {
     assert!(batch.barrier.unwrap().met);
     let state = place
         .state
-        .session_state(&ProjectName::default(), &name("w2"));
+        .sessions
+        .state_of(&ProjectName::default(), &name("w2"));
     assert_eq!(state.unwrap().0, SessionState::Complete);
 }
 
