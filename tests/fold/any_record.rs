@@ -318,7 +318,7 @@ proptest! {
         }
         prop_assert_eq!(state.inboxes(None).count(), 0);
         prop_assert_eq!(state.sessions.iter(None).count(), 0);
-        prop_assert_eq!(state.questions(true).len(), 0);
+        prop_assert_eq!(state.questions.all().count(), 0);
         prop_assert_eq!(state.next_deadline(), None);
         prop_assert_eq!(state.needed_below(Seq::MAX), []);
     }

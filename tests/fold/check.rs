@@ -57,7 +57,7 @@ impl Driver {
             let known = known.filter(|(of, to, _)| (of, to) == (project, target));
             self.state.listeners(project, target).count() == known.count()
         }));
-        let asked = self.state.questions(true).into_iter();
+        let asked = self.state.questions.all();
         let asked = asked.map(|(id, it)| (id, it.state, it.expires_at));
         let known = self.model.questions.iter();
         assert!(asked.eq(known.map(|(id, it)| (*id, it.state, it.expires_at))));
@@ -88,7 +88,7 @@ impl Driver {
                 "nothing says that {name} needs the person: {phase:?}"
             );
         }
-        let open = self.state.questions(false).into_iter();
+        let open = self.state.questions.open();
         for (id, question) in open {
             let listed = self.needs(None).any(|it| it == id.to_string());
             assert!(listed, "nothing says that somebody asks: {question:?}");

@@ -1,5 +1,7 @@
 //! Behaviour of the fold by example, one file per concept.
 
+use std::collections::BTreeSet;
+
 use hub_core::command::{AgentEvent, Command, Decision, IdempotencyKey, Refusal};
 use hub_core::fold::{Inbox, Item, Session, State, Status};
 use hub_core::notification::{Draft, tail_of};
@@ -219,7 +221,8 @@ impl Hub {
 
     /// Returns the id of an open question, counted from the oldest.
     fn open_question(&self, at: usize) -> Seq {
-        self.state.questions(false)[at].0
+        let open: BTreeSet<Seq> = self.state.questions.open().map(|(id, _)| id).collect();
+        *open.iter().nth(at).expect("an open question")
     }
 
     /// Publishes notifications; returns the records, or the refusal.

@@ -1,8 +1,9 @@
 //! The fold: everything the hub knows, computed from the log alone.
 //!
 //! [`State::decide`] turns a command into records, and [`State::apply`] applies a record. Both are pure: no I/O, no
-//! clock. A serialised state holds facts only. Its indexes are rebuilt when it is read, so equal folds have equal
-//! bytes.
+//! clock. A concept, for example [`Sessions`], owns its maps and all that concerns it alone. [`State`] composes the
+//! concepts and adds what concerns several; a transaction collects the records of one command. A serialised state holds
+//! facts only. Its indexes are rebuilt when it is read, so equal folds have equal bytes.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,8 @@ mod notification; // the inboxes that a notification goes to
 mod phase; // whether a session waits for the person
 mod preferences; // the person's preferences
 mod process; // the processes that run a session
-mod question; // asked, claimed, settled
+mod question; // one question
+mod questions; // all questions: asked, claimed, settled
 mod reset; // a project is emptied
 mod retention; // the log's prefix is dropped
 mod ride_along; // why a notification wakes nobody
@@ -66,6 +68,7 @@ pub use listener::Listener;
 pub use loss::Loss;
 pub use phase::SessionPhase;
 pub use question::Question;
+pub use questions::Questions;
 pub use ride_along::RideAlong;
 pub use rule::{received, subject};
 pub use rule_table::{OpenRun, RuleTally};
@@ -89,8 +92,9 @@ pub struct State {
     pub sessions: Sessions,
     #[serde(default)]
     listeners: listener::ListenerTable,
+    /// All questions whose text the log still holds.
     #[serde(default)]
-    questions: question::QuestionTable,
+    pub questions: Questions,
     #[serde(default)]
     sources: source::SourceTable,
     seen: ranges::Ranges,
@@ -256,7 +260,7 @@ impl State {
             Record::TurnNoted(it) => {
                 self.sessions.note_turn(seq, it);
                 if matches!(it.turn, Turn::Stopped { .. }) {
-                    self.end_turn((&it.project, &it.session));
+                    self.questions.end_turn((&it.project, &it.session));
                 }
             }
             Record::SessionEnded(it) => self.sessions.end(seq, it),
@@ -264,8 +268,11 @@ impl State {
             Record::NeedClosed(it) => self.sessions.close_need(seq, it),
             Record::ListenerSet(it) => self.apply_listener_set(it),
             Record::ListenerRemoved(it) => self.apply_listener_removed(it),
-            Record::QuestionClaimed(it) => self.apply_claimed(it),
-            Record::QuestionSettled(it) => self.apply_question_settled(it),
+            Record::QuestionClaimed(it) => self.questions.note_claimed(it),
+            Record::QuestionSettled(it) => {
+                self.note_loss_settled(it);
+                self.questions.note_settled(it);
+            }
             Record::Emitted(it) => self.apply_emitted(it),
             Record::Returned(it) => self.apply_returned(it),
             Record::Escalated(it) => self.apply_escalated(it),

@@ -112,7 +112,7 @@ pub fn find(state: &State, waiters: &SharedWaiters, id: &str) -> Option<FoundNee
     let question = id
         .parse()
         .ok()
-        .and_then(|id| Some((id, state.question(id)?)));
+        .and_then(|id| Some((id, state.questions.get(id)?)));
     if let Some(question) = question {
         return Some(of_question(state, waiters, question, Timestamp::now()));
     }

@@ -188,7 +188,7 @@ impl Lane {
 
 /// The session that asked a question.
 fn asker(state: &State, id: Seq) -> Option<SessionKey> {
-    let question = state.question(id)?;
+    let question = state.questions.get(id)?;
     let asker = state.sessions.resolve(&question.project, &question.from);
     Some((question.project.clone(), asker.clone()))
 }

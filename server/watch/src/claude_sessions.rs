@@ -134,8 +134,8 @@ fn known_session(
 ) -> KnownSession {
     let place = (project.clone(), key.clone());
     let form = waiters.read().form(&place);
-    let form = form.and_then(|id| state.question(id));
-    let dialog = state.dialog_since(project, key);
+    let form = form.and_then(|id| state.questions.get(id));
+    let dialog = state.questions.dialog_since(project, key);
     KnownSession {
         key: place,
         process,

@@ -80,7 +80,7 @@ impl State {
         if hook.subagent.is_none() && hook.held.is_none() && hook.derived_at.is_none() {
             transaction.also(self.proved_by(place, &hook.happened, now));
         }
-        transaction.also(self.told_answers(place, hook, now));
+        transaction.also(self.questions.told_answers(place, hook, now));
         let mut context = HookContext {
             state: self,
             transaction: &mut transaction,
@@ -353,7 +353,13 @@ impl HookContext<'_, '_> {
     /// it.
     fn interrupted(&mut self) -> Result<(), Refusal> {
         let works = self.session().is_some_and(Session::is_in_turn);
-        if !works && self.state.dialog_since(self.project, self.key).is_none() {
+        if !works
+            && self
+                .state
+                .questions
+                .dialog_since(self.project, self.key)
+                .is_none()
+        {
             return Ok(());
         }
         let place = (self.project, self.key);

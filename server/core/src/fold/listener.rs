@@ -237,7 +237,9 @@ impl State {
             return Ok(transaction.finish());
         };
         let kind = match state {
-            Some(SessionState::Blocked) if self.open_question(cause).is_ok() => Kind::Question,
+            Some(SessionState::Blocked) if self.questions.demand_open(cause).is_ok() => {
+                Kind::Question
+            }
             Some(SessionState::Error) => Kind::Error,
             _ => Kind::Complete,
         };
@@ -379,7 +381,7 @@ impl Transaction<'_> {
     /// Whether a question, possibly one of this command, is shown in a dialog that answers from the hub cannot reach.
     fn is_dialog(&self, id: Seq) -> bool {
         let new = self.asked.iter().find(|(_, asked)| **asked == id);
-        let known = || self.state.question(id)?.key.as_deref();
+        let known = || self.state.questions.get(id)?.key.as_deref();
         let key = new.map(|((_, _, key), _)| key.as_str()).or_else(known);
         key.is_some_and(is_dialog_key)
     }

@@ -139,7 +139,7 @@ impl Transaction<'_> {
             Some(to) => add(to, false),
             None if it.kind == Kind::Progress => {}
             None if it.kind == Kind::Answer => {
-                let asked = it.reply_to.and_then(|id| self.state.question(id));
+                let asked = it.reply_to.and_then(|id| self.state.questions.get(id));
                 // The held hook delivers the answer to its agent. Through the inbox it would start another turn.
                 let by_hook = |it: &&Question| it.key.as_deref().is_some_and(is_held_key);
                 if let Some(question) = asked.filter(|it| !by_hook(it)) {

@@ -40,7 +40,7 @@ impl State {
         let inboxes = self.inboxes.iter(Some(project));
         let pending = inboxes.flat_map(|(_, _, inbox)| inbox.pending());
         let pending = pending.map(|item| item.seq).collect();
-        let mut records = self.withdrawn_with(project, now);
+        let mut records = self.questions.withdrawn_with(project, now);
         records.extend(settled(pending, None, SettleReason::Dropped, None, now));
         records.push(Record::Reset(Reset {
             project: project.clone(),

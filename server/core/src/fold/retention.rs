@@ -8,7 +8,7 @@ use hub_protocol::{QuestionState, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::State;
-use super::question::settled_question;
+use super::questions::settled_question;
 use super::status::settled;
 use crate::record::{ClockMoved, Record, Rewritten, SettleReason, Trimmed};
 
@@ -96,7 +96,7 @@ impl State {
             }
         }
         // A question without its text can no longer be answered.
-        let unread = |id: &&Seq| self.open_question(**id).is_ok();
+        let unread = |id: &&Seq| self.questions.demand_open(**id).is_ok();
         let expired = evicted.iter().filter(unread);
         let expired =
             expired.map(|id| settled_question(*id, QuestionState::Expired, None, None, now));

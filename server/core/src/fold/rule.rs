@@ -128,7 +128,7 @@ impl State {
 
     /// Whether nobody has read a notification, or answered it if it is a question.
     fn is_unsettled(&self, id: Seq) -> bool {
-        match self.question(id) {
+        match self.questions.get(id) {
             Some(question) => !question.state.is_final(),
             None => self.inboxes.is_pending(id) && !self.is_seen(id),
         }

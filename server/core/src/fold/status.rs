@@ -126,7 +126,7 @@ impl State {
         let pending = ids.iter().copied();
         let pending = pending.filter(|&id| self.inboxes.is_pending(id)).collect();
         let mut records = settled(pending, None, SettleReason::Withdrawn, None, now);
-        records.extend(self.withdrawn_questions(ids, now));
+        records.extend(self.questions.withdrawn(ids, now));
         Ok(records)
     }
 
@@ -140,7 +140,7 @@ impl State {
         let inboxes = self.inboxes.iter(Some(project));
         let pending = inboxes.flat_map(|(_, _, inbox)| inbox.keyed(from, key));
         let pending: Vec<Seq> = pending.collect();
-        let questions = self.withdrawn_questions(&pending, now);
+        let questions = self.questions.withdrawn(&pending, now);
         let mut records = settled(pending, None, SettleReason::Withdrawn, None, now);
         records.extend(questions);
         records

@@ -233,7 +233,8 @@ pub(super) fn marks_of(
         status: state.status(id, routed),
         seen: state.is_seen(id),
         delivery: state
-            .question(id)
+            .questions
+            .get(id)
             .filter(answered)
             .and_then(|it| state.answer_delivery(it, hook())),
     }
@@ -345,7 +346,7 @@ pub(super) async fn withdraw(
 ) -> Result<Json<Withdrawn>, ApiError> {
     find(&hub, id).await?;
     let kept = hub.read(|state, _| {
-        let question = state.question(id);
+        let question = state.questions.get(id);
         let kept = question.filter(|it| !it.state.is_final() && it.is_kept_for_person());
         kept.map(|_| id)
     })?;
@@ -369,7 +370,7 @@ pub(super) async fn withdraw_key(
             let is_from = from.as_ref().is_none_or(|from| *from == it.from);
             is_from && it.key.as_ref() == Some(&key) && it.is_kept_for_person()
         };
-        state.open_question_of(&project, is_kept)
+        state.questions.first_open(&project, is_kept)
     })?;
     refused::demand_person(&hub, (caller, &witness), kept).await?;
     let done = hub

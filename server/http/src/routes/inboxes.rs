@@ -193,8 +193,11 @@ pub(super) async fn reset(
     caller: Caller,
     witness: Witness,
 ) -> Result<Json<Dropped>, ApiError> {
-    let for_person =
-        hub.read(|state, _| state.open_question_of(&project, Question::is_for_person))?;
+    let for_person = hub.read(|state, _| {
+        state
+            .questions
+            .first_open(&project, Question::is_for_person)
+    })?;
     refused::demand_person(&hub, (caller, &witness), for_person).await?;
     caller.refuse_agents(&hub).await?;
     let reset = Command::Reset { project, history };

@@ -150,7 +150,7 @@ fn chosen(
     };
     let mut found: Vec<_> = match params.state {
         QuestionStates::Open => fold.unfinished_questions().filter(is_chosen).collect(),
-        QuestionStates::All => fold.questions(true).into_iter().filter(is_chosen).collect(),
+        QuestionStates::All => fold.questions.all().filter(is_chosen).collect(),
     };
     let page = found.split_off(found.len().saturating_sub(limit));
     let status = |(id, it)| (id, QuestionStatus::new(fold, waiters, id, it));
@@ -187,7 +187,7 @@ pub async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Question,
 
 pub(super) fn status(hub: &Hub, id: Seq) -> Result<QuestionStatus, ApiError> {
     let found = hub.read(|fold, waiters| {
-        let asked = fold.question(id)?;
+        let asked = fold.questions.get(id)?;
         Some(QuestionStatus::new(fold, waiters, id, asked))
     })?;
     found.ok_or_else(|| ApiError::new(Code::UnknownNotification, format!("no question {id}")))

@@ -176,7 +176,7 @@ fn kept_question(
         let process = own.and_then(|it| it.info()?.process.clone());
         let is_own = process.is_some_and(|it| origin.0.as_ref().is_some_and(|by| by.has(&it)));
         let is_kept = |it: &Question| it.from == key && it.is_kept_for_person();
-        let kept = state.open_question_of(&project, is_kept);
+        let kept = state.questions.first_open(&project, is_kept);
         kept.filter(|_| !is_own)
     })?)
 }

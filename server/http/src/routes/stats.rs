@@ -206,7 +206,7 @@ fn summary(
     Read { tally, wakes, cut }: &Read,
     to: Timestamp,
 ) -> Stats {
-    let open = state.questions(false).into_iter();
+    let open = state.questions.open();
     let oldest = open.map(|(id, it)| (it.ts, id)).min();
     let (acked, more) = waiters.read().wakes_since(tally.from());
     let mut answer = Stats {
@@ -278,7 +278,7 @@ fn phases(state: &Fold, waiters: &SharedWaiters) -> BTreeMap<PhaseName, usize> {
 fn answers(state: &Fold, tally: &Tally) -> Vec<Answers> {
     let mut by_agent: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for (id, at) in tally.answered() {
-        let Some(question) = state.question(*id) else {
+        let Some(question) = state.questions.get(*id) else {
             continue;
         };
         let asker = state.sessions.with_name(&question.project, &question.from);

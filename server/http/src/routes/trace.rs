@@ -45,7 +45,7 @@ pub(super) async fn trace(
     let log = Arc::clone(hub.log());
     let after = params.after.unwrap_or(0);
     let (answer, status) = hub.read(|state, _| {
-        let answer = state.question(id).and_then(|it| it.answer);
+        let answer = state.questions.get(id).and_then(|it| it.answer);
         (answer, state.status(id, routed))
     })?;
     let scanned = stored::scan(move |allowance| steps(&log, id, answer, after, allowance));

@@ -32,7 +32,9 @@ impl HookRequest {
         let (project, session) = (self.project(), self.session());
         self.hub.read(|state, _| {
             let (project, key) = state.sessions.resolve_key(project, session);
-            state.unproven_answers((&project, &key), self.event.subagent.as_deref())
+            state
+                .questions
+                .unproven_answers((&project, &key), self.event.subagent.as_deref())
         })
     }
 }

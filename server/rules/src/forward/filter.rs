@@ -17,7 +17,11 @@ impl Forward {
     /// Whether a notification still needs somebody. A question does until it is settled; any other is passed on in any case,
     /// unless the forward waits for `after`.
     fn is_open(&self, state: &State, id: Seq, route: &Route) -> bool {
-        if state.question(id).is_some_and(|it| it.state.is_final()) {
+        if state
+            .questions
+            .get(id)
+            .is_some_and(|it| it.state.is_final())
+        {
             return false;
         }
         if self.settings.after.is_zero() {
