@@ -316,7 +316,7 @@ proptest! {
             let reset = Reset { project, history: true, at: time(0) };
             state.apply(state.head() + 1, &Record::Reset(reset));
         }
-        prop_assert_eq!(state.inboxes(None).count(), 0);
+        prop_assert_eq!(state.inboxes.iter(None).count(), 0);
         prop_assert_eq!(state.sessions.iter(None).count(), 0);
         prop_assert_eq!(state.questions.all().count(), 0);
         prop_assert_eq!(state.next_deadline(), None);

@@ -14,7 +14,8 @@ impl Driver {
         assert_eq!(self.state.head(), self.log.len() as Seq);
         let known: Vec<(ProjectName, InboxName)> = self
             .state
-            .inboxes(None)
+            .inboxes
+            .iter(None)
             .map(|(project, name, _)| (project.clone(), name.clone()))
             .collect();
         assert!(known.iter().eq(&self.model.inboxes), "{known:?}");

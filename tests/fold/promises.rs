@@ -164,7 +164,7 @@ impl Hub {
     }
 
     fn inbox(&self, inbox: &str) -> Option<&Inbox> {
-        self.state.inbox(&project(), &name(inbox))
+        self.state.inboxes.get(&project(), &name(inbox))
     }
 
     fn items(&self, inbox: &str) -> Vec<&Item> {
@@ -181,7 +181,7 @@ impl Hub {
 
     /// Returns the inboxes of the default project with pending items: `name!` if the last item wakes.
     fn reached(&self) -> Vec<String> {
-        let inboxes = self.state.inboxes(None);
+        let inboxes = self.state.inboxes.iter(None);
         inboxes
             .filter_map(|(_, name, inbox)| {
                 let wakes = inbox.pending().last()?.wakes;

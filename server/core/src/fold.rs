@@ -24,7 +24,7 @@ mod hook; // an agent's hook events become notifications
 mod idempotency; // a request with an Idempotency-Key is carried out once
 mod inbox; // one inbox and its pending items
 mod inbox_room; // how many inboxes there may be, and which empty ones are closed for others
-mod inbox_table; // all inboxes, and their closing
+mod inboxes; // all inboxes, and their closing
 mod listener; // a session is notified of another session's next stop
 mod loss; // what was lost, and whether the person knows
 mod notification; // the inboxes that a notification goes to
@@ -64,6 +64,7 @@ pub use answer::{AnswerPath, HookConnection, place_of};
 pub use forward::ForwardCursor;
 pub use hub_protocol::Status;
 pub use inbox::{Inbox, Item};
+pub use inboxes::Inboxes;
 pub use listener::Listener;
 pub use loss::Loss;
 pub use phase::SessionPhase;
@@ -86,7 +87,8 @@ pub type Leased<'a> = dyn Fn(&ProjectName, &InboxName, Seq) -> bool + 'a;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     head: Seq,
-    inboxes: inbox_table::InboxTable,
+    /// All inboxes.
+    pub inboxes: Inboxes,
     keys: idempotency::IdempotencyKeys,
     /// All sessions.
     pub sessions: Sessions,
@@ -163,7 +165,9 @@ impl State {
                 items,
                 way,
                 why,
-            } => Ok(self.decide_undelivered(project, items, *way, why, now)),
+            } => Ok(self
+                .inboxes
+                .decide_undelivered(project, items, *way, why, now)),
             Command::Withdraw { ids } => self.decide_withdraw(ids, now),
             Command::WithdrawKey { project, from, key } => {
                 Ok(self.decide_withdraw_key(project, from.as_ref(), key, now))
@@ -273,9 +277,13 @@ impl State {
                 self.note_loss_settled(it);
                 self.questions.note_settled(it);
             }
-            Record::Emitted(it) => self.apply_emitted(it),
-            Record::Returned(it) => self.apply_returned(it),
-            Record::Escalated(it) => self.apply_escalated(it),
+            Record::Emitted(it) => {
+                self.questions
+                    .note_answers(&it.ids, question::Progress::Delivered);
+                self.inboxes.note_emitted(it);
+            }
+            Record::Returned(it) => self.inboxes.note_returned(it),
+            Record::Escalated(it) => self.inboxes.note_escalated(it),
             Record::PreferencesSet(it) => self.apply_preferences(it),
             Record::RuleFired(it) => self.rules.fired(seq, it),
             Record::RuleNoted(it) => self.rules.noted(it),
@@ -293,19 +301,6 @@ impl State {
         self.leader.as_ref()
     }
 
-    /// Returns an inbox, if it was ever written to and not closed since.
-    pub fn inbox(&self, project: &ProjectName, name: &InboxName) -> Option<&Inbox> {
-        self.inboxes.get(project, name)
-    }
-
-    /// Returns the inboxes of one project, or of all, sorted by name.
-    pub fn inboxes(
-        &self,
-        project: Option<&ProjectName>,
-    ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Inbox)> {
-        self.inboxes.iter(project)
-    }
-
     /// Returns the inbox or live session of the project whose name is most similar to `name`; `None` if none is
     /// similar enough. Never `name` itself.
     pub fn nearest_inbox(&self, project: &ProjectName, name: &InboxName) -> Option<InboxName> {
@@ -315,11 +310,6 @@ impl State {
         let called: Vec<InboxName> = called.collect();
         let known = self.inboxes.names(project).chain(&called);
         nearest::nearest(name, known).cloned()
-    }
-
-    /// Returns the inboxes in which a notification is pending.
-    pub fn places(&self, id: Seq) -> Vec<(ProjectName, InboxName)> {
-        self.inboxes.pending_in(id)
     }
 
     /// Whether the person marked this notification as seen.

@@ -87,7 +87,8 @@ pub fn list_at(state: &State, waiters: &SharedWaiters, now: Timestamp) -> Vec<Fo
         sessions::find(state, waiters, &place, session, now)
     });
     let messages = state
-        .inboxes(None)
+        .inboxes
+        .iter(None)
         .flat_map(|(project, name, inbox)| of_inbox(state, waiters, (project, name), inbox));
     let mut found: Vec<_> = questions.chain(sessions).chain(messages).collect();
     found.sort_by(|a, b| {

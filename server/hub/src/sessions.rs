@@ -135,7 +135,7 @@ pub fn shown(
         silent: works && age > SILENT_MS,
         last_seen,
         last: session.last,
-        pending: state.inbox(project, key).map_or(0, Inbox::len) as u64,
+        pending: state.inboxes.get(project, key).map_or(0, Inbox::len) as u64,
         waiter,
         wake,
         unreachable: unreachable.filter(|_| session.is_alive()),

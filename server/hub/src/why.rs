@@ -306,7 +306,7 @@ impl<'a> Explainer<'a> {
                 .iter()
                 .map(|it| format!("{}: {}", it.way.as_str(), it.why)),
         );
-        let pending = self.state.inbox(project, key).map_or(0, Inbox::len);
+        let pending = self.state.inboxes.get(project, key).map_or(0, Inbox::len);
         if pending == 0 {
             lines.push("nothing is pending in its inbox".into());
         }

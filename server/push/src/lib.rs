@@ -345,7 +345,9 @@ fn why_not_idle(session: &Session) -> Option<&'static str> {
 /// The ways that failed for each pending notification that wakes the session.
 fn pending(state: &State, (project, key): &SessionKey) -> Vec<Vec<Way>> {
     let inboxes = state.sessions.inboxes_of(project, key);
-    let inboxes = inboxes.iter().filter_map(|it| state.inbox(project, it));
+    let inboxes = inboxes
+        .iter()
+        .filter_map(|it| state.inboxes.get(project, it));
     let items = inboxes.flat_map(Inbox::offerable);
     items
         .filter(|item| item.wakes)
@@ -356,7 +358,9 @@ fn pending(state: &State, (project, key): &SessionKey) -> Vec<Vec<Way>> {
 /// Whether a pending notification was announced in the session's pane, and no hook has delivered it since.
 fn has_unproven_paste(state: &State, (project, key): &SessionKey) -> bool {
     let inboxes = state.sessions.inboxes_of(project, key);
-    let inboxes = inboxes.iter().filter_map(|it| state.inbox(project, it));
+    let inboxes = inboxes
+        .iter()
+        .filter_map(|it| state.inboxes.get(project, it));
     let mut pending = inboxes.flat_map(Inbox::pending);
     pending.any(|item| {
         let shown = item.emitted.map(|(_, way)| way);
@@ -455,7 +459,7 @@ async fn change_again(hub: Hub, file: Transport, pushed: PushedBatch) {
     tokio::time::sleep(CHANGE_AGAIN).await;
     let is_announced = hub.read(|state, _| {
         pushed.items.iter().any(|(name, ids)| {
-            let inbox = state.inbox(&pushed.project, name);
+            let inbox = state.inboxes.get(&pushed.project, name);
             let shown = |id: &Seq| inbox?.get(*id)?.emitted;
             let by = |id| shown(id).is_some_and(|(_, way)| way == pushed.way);
             ids.iter().any(by)

@@ -10,8 +10,8 @@ use hub_protocol::{InboxName, Kind, ProjectName, Seq, Timestamp, Way};
 
 use super::deadlines::Deadlines;
 use super::inbox::{Inbox, Item};
+use super::inboxes::Inboxes;
 use super::notification::person;
-use super::question::Progress;
 use super::status::settled;
 use super::transaction::Transaction;
 use super::{State, texts};
@@ -103,7 +103,7 @@ fn may_be_emitted(item: &Item, way: Way) -> bool {
     }
 }
 
-impl State {
+impl Inboxes {
     /// Returns the items of a session's inboxes that are emitted without proof, each with its inbox and the way.
     fn emitted<'a>(
         &'a self,
@@ -111,7 +111,7 @@ impl State {
         inboxes: &'a [InboxName],
     ) -> impl Iterator<Item = (&'a InboxName, Seq, Way)> {
         inboxes.iter().flat_map(move |name| {
-            let inbox = self.inboxes.get(project, name).into_iter();
+            let inbox = self.get(project, name).into_iter();
             inbox.flat_map(move |inbox| {
                 let items = inbox.unproven().emitted.iter();
                 let items = items.filter_map(|seq| inbox.get(*seq));
@@ -120,10 +120,69 @@ impl State {
         })
     }
 
+    /// Returns items at once that could not be shown in this way, for example because the agent refused them.
+    pub(super) fn decide_undelivered(
+        &self,
+        project: &ProjectName,
+        items: &[(InboxName, Vec<Seq>)],
+        way: Way,
+        why: &str,
+        now: Timestamp,
+    ) -> Vec<Record> {
+        let returned = |(name, ids): &(InboxName, Vec<Seq>)| {
+            let inbox = self.get(project, name)?;
+            let shown = |id: &&Seq| {
+                let emitted = inbox.get(**id).and_then(|item| item.emitted);
+                emitted.is_some_and(|(_, by)| by == way)
+            };
+            let ids: Vec<Seq> = ids.iter().filter(shown).copied().collect();
+            (!ids.is_empty()).then(|| {
+                Record::Returned(Returned {
+                    project: project.clone(),
+                    inbox: name.clone(),
+                    ids,
+                    why: Some(why.to_owned()),
+                    at: now,
+                })
+            })
+        };
+        items.iter().filter_map(returned).collect()
+    }
+
+    pub(super) fn note_emitted(&mut self, it: &Emitted) {
+        for &id in &it.ids {
+            let change = |item: &mut Item| item.emitted = Some((it.at, it.way));
+            self.change(&it.project, &it.inbox, id, change);
+        }
+    }
+
+    pub(super) fn note_returned(&mut self, it: &Returned) {
+        for &id in &it.ids {
+            self.change(&it.project, &it.inbox, id, |item| {
+                if let Some((_, way)) = item.emitted.take()
+                    && !item.tried.contains(&way)
+                {
+                    item.tried.push(way);
+                }
+                item.returned = (!item.escalated).then_some(it.at);
+            });
+        }
+    }
+
+    pub(super) fn note_escalated(&mut self, it: &Escalated) {
+        for &id in &it.ids {
+            let change = |item: &mut Item| (item.returned, item.escalated) = (None, true);
+            self.change(&it.project, &it.inbox, id, change);
+        }
+    }
+}
+
+impl State {
     /// Returns the notifications that a session was shown without proof yet, ascending.
     pub(super) fn unproven(&self, project: &ProjectName, session: &InboxName) -> Vec<Seq> {
         let inboxes = self.sessions.inboxes_of(project, session);
         let ids: BTreeSet<Seq> = self
+            .inboxes
             .emitted(project, &inboxes)
             .map(|(_, id, _)| id)
             .collect();
@@ -187,7 +246,7 @@ impl State {
     ) -> Vec<Record> {
         let inboxes = self.sessions.inboxes_of(project, session);
         let proved = inboxes.iter().flat_map(|name| {
-            let emitted = self.emitted(project, std::slice::from_ref(name));
+            let emitted = self.inboxes.emitted(project, std::slice::from_ref(name));
             let proved = emitted.filter(|(_, _, way)| is_proof(event, *way));
             let ids = proved.map(|(_, id, _)| id).collect();
             settled(
@@ -205,7 +264,7 @@ impl State {
     /// module shows its items itself, and an app server shows the prompt.
     pub fn emitted_by_wakes(&self, project: &ProjectName, session: &InboxName) -> Vec<Seq> {
         let inboxes = self.sessions.inboxes_of(project, session);
-        let emitted = self.emitted(project, &inboxes);
+        let emitted = self.inboxes.emitted(project, &inboxes);
         let by_wakes = emitted.filter(|(_, _, way)| {
             matches!(
                 way,
@@ -225,7 +284,7 @@ impl State {
     ) -> Vec<(InboxName, Vec<Seq>)> {
         let inboxes = self.sessions.inboxes_of(project, session);
         let of = |name: InboxName| {
-            let emitted = self.emitted(project, std::slice::from_ref(&name));
+            let emitted = self.inboxes.emitted(project, std::slice::from_ref(&name));
             let ids = emitted.filter(|(_, _, way)| way.announces());
             let ids: Vec<Seq> = ids.map(|(_, id, _)| id).collect();
             (name, ids)
@@ -245,63 +304,6 @@ impl State {
         };
         let first = self.inboxes.unproven().filter_map(due).min()?;
         Some(first.plus_millis(PROOF_MS))
-    }
-
-    /// Returns items at once that could not be shown in this way, for example because the agent refused them.
-    pub(super) fn decide_undelivered(
-        &self,
-        project: &ProjectName,
-        items: &[(InboxName, Vec<Seq>)],
-        way: Way,
-        why: &str,
-        now: Timestamp,
-    ) -> Vec<Record> {
-        let returned = |(name, ids): &(InboxName, Vec<Seq>)| {
-            let inbox = self.inboxes.get(project, name)?;
-            let shown = |id: &&Seq| {
-                let emitted = inbox.get(**id).and_then(|item| item.emitted);
-                emitted.is_some_and(|(_, by)| by == way)
-            };
-            let ids: Vec<Seq> = ids.iter().filter(shown).copied().collect();
-            (!ids.is_empty()).then(|| {
-                Record::Returned(Returned {
-                    project: project.clone(),
-                    inbox: name.clone(),
-                    ids,
-                    why: Some(why.to_owned()),
-                    at: now,
-                })
-            })
-        };
-        items.iter().filter_map(returned).collect()
-    }
-
-    pub(super) fn apply_emitted(&mut self, it: &Emitted) {
-        self.questions.note_answers(&it.ids, Progress::Delivered);
-        for &id in &it.ids {
-            let change = |item: &mut Item| item.emitted = Some((it.at, it.way));
-            self.inboxes.change(&it.project, &it.inbox, id, change);
-        }
-    }
-
-    pub(super) fn apply_returned(&mut self, it: &Returned) {
-        for &id in &it.ids {
-            self.inboxes.change(&it.project, &it.inbox, id, |item| {
-                if let Some((_, way)) = item.emitted.take()
-                    && !item.tried.contains(&way)
-                {
-                    item.tried.push(way);
-                }
-                item.returned = (!item.escalated).then_some(it.at);
-            });
-        }
-    }
-
-    pub(super) fn apply_escalated(&mut self, it: &Escalated) {
-        for &id in &it.ids {
-            let change = |item: &mut Item| (item.returned, item.escalated) = (None, true);
-            self.inboxes.change(&it.project, &it.inbox, id, change);
-        }
     }
 }
 

@@ -97,9 +97,8 @@ impl Transaction<'_> {
     /// Withdraws the items that a session's next step has settled: waiting items and its own dialogs.
     pub(super) fn withdraw_stale(&mut self, (project, key): (&ProjectName, &InboxName)) {
         self.withdraw_dialogs((project, key), |subagent| subagent.is_none());
-        let inboxes = self.state.inboxes.iter(Some(project));
-        let waiting = inboxes.flat_map(|(_, _, it)| it.keyed(Some(key), WAITING));
-        let (waiting, by) = (waiting.collect(), Some("resumed"));
+        let waiting = self.state.inboxes.keyed(project, Some(key), WAITING);
+        let by = Some("resumed");
         self.also(settled(
             waiting,
             None,

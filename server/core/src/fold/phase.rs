@@ -108,7 +108,6 @@ impl State {
     }
 
     fn goes_on(&self, project: &ProjectName, key: &InboxName, session: &Session) -> bool {
-        let is_answered = || self.inbox(project, key).is_some_and(|it| !it.is_empty());
-        !session.has_stopped() || session.has_tasks() || is_answered()
+        !session.has_stopped() || session.has_tasks() || self.inboxes.holds_mail(project, key)
     }
 }

@@ -137,9 +137,7 @@ impl State {
         key: &str,
         now: Timestamp,
     ) -> Vec<Record> {
-        let inboxes = self.inboxes.iter(Some(project));
-        let pending = inboxes.flat_map(|(_, _, inbox)| inbox.keyed(from, key));
-        let pending: Vec<Seq> = pending.collect();
+        let pending = self.inboxes.keyed(project, from, key);
         let questions = self.questions.withdrawn(&pending, now);
         let mut records = settled(pending, None, SettleReason::Withdrawn, None, now);
         records.extend(questions);

@@ -196,7 +196,7 @@ impl Waiters {
         now: Now,
     ) -> Option<HeldBack> {
         let session = self.limited(state, project, inbox)?;
-        let pending = state.inbox(project, inbox)?.offerable();
+        let pending = state.inboxes.get(project, inbox)?.offerable();
         let items = pending.filter(|item| self.would_wake((project, inbox), item));
         self.all_held(state, (project, &session), items, now)
     }
@@ -216,7 +216,7 @@ impl Waiters {
         id: Seq,
         now: Now,
     ) -> Option<Hold> {
-        let item = state.inbox(project, inbox)?.get(id);
+        let item = state.inboxes.get(project, inbox)?.get(id);
         let item =
             item.filter(|it| it.emitted.is_none() && self.would_wake((project, inbox), it))?;
         let session = self.limited(state, project, inbox)?;

@@ -266,7 +266,7 @@ fn has_waking_item(request: &HookRequest) -> Result<bool, ApiError> {
             .inboxes_of(&project, &key)
             .iter()
             .any(|name| {
-                let inbox = state.inbox(&project, name).into_iter();
+                let inbox = state.inboxes.get(&project, name).into_iter();
                 let mut items = inbox.flat_map(Inbox::offerable);
                 items.any(|item| item.wakes && !waiters.read().is_leased(&project, name, item.seq))
             })

@@ -45,7 +45,8 @@ fn infos(state: &Fold, waiters: &SharedWaiters, project: Option<&ProjectName>) -
         .map(|(project, inbox, holder)| ((project.clone(), inbox.clone()), holder))
         .collect();
     let mut infos: Vec<InboxInfo> = state
-        .inboxes(project)
+        .inboxes
+        .iter(project)
         .map(|(project, name, inbox)| {
             let waiters = waiters.read();
             let mut info = info(&waiters, project, name, inbox);

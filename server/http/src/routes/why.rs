@@ -41,9 +41,9 @@ async fn of_notification(hub: &Hub, id: Seq) -> Result<Why, ApiError> {
         let needs = needs::kinds(state, waiters);
         let waiters = waiters.read();
         let explainer = Explainer::new(state, &waiters, needs, hub.has_dashboard(), now);
-        let places = state.places(id).into_iter();
+        let places = state.inboxes.pending_in(id).into_iter();
         let found = places.filter_map(|place| {
-            let item = state.inbox(&place.0, &place.1)?.get(id)?;
+            let item = state.inboxes.get(&place.0, &place.1)?.get(id)?;
             Some(explainer.find(&place, item))
         });
         found.collect::<Vec<_>>()
@@ -85,7 +85,7 @@ async fn of_reader(hub: &Hub, project: ProjectName, target: InboxName) -> Result
         let mut items: Vec<_> = inboxes
             .iter()
             .flat_map(|inbox| {
-                let pending = state.inbox(&place.0, inbox).into_iter();
+                let pending = state.inboxes.get(&place.0, inbox).into_iter();
                 pending.flat_map(Inbox::pending).map(move |it| (inbox, it))
             })
             .collect();
@@ -139,7 +139,7 @@ fn reader(
             let inboxes = state.sessions.inboxes_of(&place.0, &place.1);
             Ok((place, inboxes))
         }
-        Err(_) if state.inbox(project, target).is_some() => Ok(own(target)),
+        Err(_) if state.inboxes.get(project, target).is_some() => Ok(own(target)),
         Err(refusal) => Err(refusal.into()),
     }
 }

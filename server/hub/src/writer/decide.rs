@@ -194,7 +194,7 @@ impl Writer {
             if inboxes.iter().any(|known| known.name == target.inbox) {
                 continue;
             }
-            let created = self.state.inbox(project, &target.inbox).is_none();
+            let created = self.state.inboxes.get(project, &target.inbox).is_none();
             let session = self.state.sessions.get(project, &target.inbox);
             inboxes.push(InboxTouched {
                 name: target.inbox.clone(),

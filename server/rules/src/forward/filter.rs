@@ -27,7 +27,7 @@ impl Forward {
         if self.settings.after.is_zero() {
             return true;
         }
-        let is_pending = route.targets.is_empty() || !state.places(id).is_empty();
+        let is_pending = route.targets.is_empty() || !state.inboxes.pending_in(id).is_empty();
         is_pending && !state.is_seen(id)
     }
 

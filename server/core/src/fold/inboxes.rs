@@ -14,7 +14,7 @@ use crate::record::{InboxClosed, Record, Route, SettleReason};
 
 /// The inboxes, with indexes over their pending notifications.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct InboxTable {
+pub struct Inboxes {
     projects: ByProject<Inbox>,
     count: usize,
     pending: BTreeMap<Seq, PendingIn>,
@@ -32,12 +32,14 @@ struct PendingIn {
     expires_at: Timestamp,
 }
 
-impl InboxTable {
-    pub(super) fn get(&self, project: &ProjectName, name: &InboxName) -> Option<&Inbox> {
+impl Inboxes {
+    /// Returns an inbox, if it was ever written to and not closed since.
+    pub fn get(&self, project: &ProjectName, name: &InboxName) -> Option<&Inbox> {
         self.projects.get(project)?.get(name)
     }
 
-    pub(super) fn iter(
+    /// Returns the inboxes of one project, or of all, sorted by name.
+    pub fn iter(
         &self,
         project: Option<&ProjectName>,
     ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Inbox)> {
@@ -68,12 +70,33 @@ impl InboxTable {
         inboxes.flat_map(BTreeMap::keys)
     }
 
+    /// Whether an inbox exists and holds nothing.
+    pub(super) fn is_empty(&self, project: &ProjectName, name: &InboxName) -> bool {
+        self.get(project, name).is_some_and(Inbox::is_empty)
+    }
+
+    /// Whether an inbox holds notifications.
+    pub(super) fn holds_mail(&self, project: &ProjectName, name: &InboxName) -> bool {
+        self.get(project, name).is_some_and(|it| !it.is_empty())
+    }
+
+    /// Returns the pending items of a project with `key`, from one sender or from any.
+    pub(super) fn keyed(
+        &self,
+        project: &ProjectName,
+        from: Option<&InboxName>,
+        key: &str,
+    ) -> Vec<Seq> {
+        let inboxes = self.iter(Some(project));
+        inboxes.flat_map(|(_, _, it)| it.keyed(from, key)).collect()
+    }
+
     pub(super) fn is_pending(&self, seq: Seq) -> bool {
         self.pending.contains_key(&seq)
     }
 
     /// Returns the inboxes in which a notification is pending.
-    pub(super) fn pending_in(&self, seq: Seq) -> Vec<(ProjectName, InboxName)> {
+    pub fn pending_in(&self, seq: Seq) -> Vec<(ProjectName, InboxName)> {
         let it = self.pending.get(&seq).into_iter();
         let inboxes = it.flat_map(|it| it.inboxes.iter().map(|name| (&it.project, name)));
         inboxes
@@ -292,13 +315,13 @@ impl State {
     }
 }
 
-impl Serialize for InboxTable {
+impl Serialize for Inboxes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.projects.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for InboxTable {
+impl<'de> Deserialize<'de> for Inboxes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut inboxes = Self::default();
         for (project, stored) in ByProject::<Inbox>::deserialize(deserializer)? {
