@@ -63,7 +63,7 @@ impl Driver {
         let known = self.model.questions.iter();
         assert!(asked.eq(known.map(|(id, it)| (*id, it.state, it.expires_at))));
         assert_eq!(self.state.next_deadline(), self.model.next_deadline());
-        assert_eq!(self.state.open_runs().count(), self.model.runs.len());
+        assert_eq!(self.state.rules.open_runs().count(), self.model.runs.len());
         assert_eq!(self.state.trimmed_below(), self.model.kept_from);
         let hidden = self.model.hidden.iter();
         assert!(

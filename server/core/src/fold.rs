@@ -37,7 +37,7 @@ mod reset; // a project is emptied
 mod retention; // the log's prefix is dropped
 mod ride_along; // why a notification wakes nobody
 mod rule; // rules fire on notifications and on sessions
-mod rule_table; // how often rules fired, their cooldowns, and what they still have to do
+mod rules; // how often rules fired, their cooldowns, and what they still have to do
 mod seen; // the person's seen marks
 mod session; // one session: its state, properties and turn
 mod session_lookup; // how sessions are found: by id, name, process or directory
@@ -72,7 +72,7 @@ pub use question::Question;
 pub use questions::Questions;
 pub use ride_along::RideAlong;
 pub use rule::{received, subject};
-pub use rule_table::{OpenRun, RuleTally};
+pub use rules::{OpenRun, RuleTally, Rules};
 pub use session::{Registered, Session, SessionKey};
 pub use sessions::Sessions;
 pub use wake_class::WakeClass;
@@ -111,8 +111,9 @@ pub struct State {
     losses: loss::Losses,
     #[serde(default)]
     hidden: reset::HiddenHistory,
+    /// The state of the rules.
     #[serde(default)]
-    rules: rule_table::RuleTable,
+    pub rules: Rules,
     /// The active hub of the cluster and its term; `None` for a hub on its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     leader: Option<(Seq, Led)>,

@@ -7,7 +7,7 @@ use hub_protocol::{
 };
 
 use super::notification::person;
-use super::rule_table::Watched;
+use super::rules::Watched;
 use super::transaction::Transaction;
 use super::{Leased, State};
 use crate::command::{Refusal, RuleCommand};
@@ -90,11 +90,8 @@ impl State {
                 phase,
                 since,
             } => {
-                let watched = Watched::of(rule, project, session);
-                let Some(rule) = rules
-                    .get(rule)
-                    .filter(|_| !self.rules.has_fired(&watched, *since))
-                else {
+                let fired = self.rules.has_fired(rule, (project, session), *since);
+                let Some(rule) = rules.get(rule).filter(|_| !fired) else {
                     return Ok(Vec::new());
                 };
                 let mut transaction = Transaction::new(self, now, leased);

@@ -41,7 +41,7 @@ pub(super) async fn list(State(hub): State<Hub>) -> Result<Json<RuleList>, ApiEr
     let rules = Arc::clone(hub.rule_set());
     let mut infos = hub.read(|state, _| {
         let info = |it: &rule::Rule| {
-            let tally = state.rule_tally(&it.name);
+            let tally = state.rules.tally(&it.name);
             RuleInfo {
                 name: it.name.clone(),
                 when: it.when.clone(),
