@@ -61,12 +61,12 @@ mod texts;
 mod transaction;
 
 pub use answer::{AnswerPath, HookConnection, place_of};
-pub use forward::ForwardCursor;
+pub use forward::{ForwardCursor, Forwards};
 pub use hub_protocol::Status;
 pub use inbox::{Inbox, Item};
 pub use inboxes::Inboxes;
 pub use listener::Listener;
-pub use loss::Loss;
+pub use loss::{Loss, Losses};
 pub use phase::SessionPhase;
 pub use question::Question;
 pub use questions::Questions;
@@ -93,22 +93,23 @@ pub struct State {
     /// All sessions.
     pub sessions: Sessions,
     #[serde(default)]
-    listeners: listener::ListenerTable,
+    listeners: listener::Listeners,
     /// All questions whose text the log still holds.
     #[serde(default)]
     pub questions: Questions,
     #[serde(default)]
-    sources: source::SourceTable,
+    sources: source::Sources,
     seen: ranges::Ranges,
     outcomes: status::Outcomes,
     #[serde(default)]
     preferences: Preferences,
-    /// How far each forward is, by name.
+    /// How far each forward is.
     #[serde(default)]
-    forwards: BTreeMap<String, ForwardCursor>,
+    pub forwards: Forwards,
     retention: retention::RetentionState,
-    #[serde(default, skip_serializing_if = "loss::Losses::is_empty")]
-    losses: loss::Losses,
+    /// What was lost.
+    #[serde(default, skip_serializing_if = "Losses::is_empty")]
+    pub losses: Losses,
     #[serde(default)]
     hidden: reset::HiddenHistory,
     /// The state of the rules.
@@ -225,7 +226,7 @@ impl State {
                 name,
                 up_to,
                 answer,
-            } => Ok(self.decide_forwarded(name, *up_to, answer.as_deref(), now)),
+            } => Ok(self.forwards.decide(name, *up_to, answer.as_deref(), now)),
             Command::Tick => Ok(self.decide_tick(now, leased)),
             Command::ClockMoved { delta_ms } => {
                 let (delta_ms, at) = (*delta_ms, now);
@@ -271,11 +272,11 @@ impl State {
             Record::SessionEnded(it) => self.sessions.end(seq, it),
             Record::PrimaryTaken(it) => self.sessions.take_primary(&it.project, &it.session),
             Record::NeedClosed(it) => self.sessions.close_need(seq, it),
-            Record::ListenerSet(it) => self.apply_listener_set(it),
-            Record::ListenerRemoved(it) => self.apply_listener_removed(it),
+            Record::ListenerSet(it) => self.listeners.note_set(it),
+            Record::ListenerRemoved(it) => self.listeners.note_removed(it),
             Record::QuestionClaimed(it) => self.questions.note_claimed(it),
             Record::QuestionSettled(it) => {
-                self.note_loss_settled(it);
+                self.losses.note_settled(self.questions.get(it.id), it);
                 self.questions.note_settled(it);
             }
             Record::Emitted(it) => {
@@ -288,7 +289,7 @@ impl State {
             Record::PreferencesSet(it) => self.apply_preferences(it),
             Record::RuleFired(it) => self.rules.fired(seq, it),
             Record::RuleNoted(it) => self.rules.noted(it),
-            Record::ForwardNoted(it) => self.apply_forwarded(it),
+            Record::ForwardNoted(it) => self.forwards.note(it),
         }
     }
 

@@ -65,7 +65,7 @@ impl Listener {
 
 /// Open listeners, and the stop that each pair was last notified of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ListenerTable {
+pub(super) struct Listeners {
     open: BTreeMap<Pair, Listener>,
     fired: BTreeMap<Pair, Seq>,
     due: Deadlines<Pair>,
@@ -77,7 +77,25 @@ struct StoredListeners {
     fired: Vec<(Pair, Seq)>,
 }
 
-impl ListenerTable {
+impl Listeners {
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    pub(super) fn note_set(&mut self, it: &ListenerSet) {
+        let (since, until) = (it.at, it.until);
+        let pair = Pair::of(&it.project, &it.target, &it.caller);
+        self.insert(pair, Listener { since, until });
+    }
+
+    pub(super) fn note_removed(&mut self, it: &ListenerRemoved) {
+        let pair = Pair::of(&it.project, &it.target, &it.caller);
+        self.remove(&pair);
+        if let ListenerEnd::Fired { cause } = it.why {
+            self.note_fired(pair, cause);
+        }
+    }
+
     pub(super) fn next_deadline(&self) -> Option<Timestamp> {
         self.due.next()
     }
@@ -132,11 +150,6 @@ fn has_stopped(state: SessionState) -> bool {
 }
 
 impl State {
-    /// Whether there are open listeners.
-    pub(super) fn has_listeners(&self) -> bool {
-        !self.listeners.open.is_empty()
-    }
-
     /// Returns the listeners for a session's stop, each with its caller.
     pub fn listeners<'a>(
         &'a self,
@@ -279,20 +292,6 @@ impl State {
         let removed = open.map(|(it, _)| removed(it, ListenerEnd::Removed, now));
         removed.into_iter().collect()
     }
-
-    pub(super) fn apply_listener_set(&mut self, it: &ListenerSet) {
-        let (since, until) = (it.at, it.until);
-        let pair = Pair::of(&it.project, &it.target, &it.caller);
-        self.listeners.insert(pair, Listener { since, until });
-    }
-
-    pub(super) fn apply_listener_removed(&mut self, it: &ListenerRemoved) {
-        let pair = Pair::of(&it.project, &it.target, &it.caller);
-        self.listeners.remove(&pair);
-        if let ListenerEnd::Fired { cause } = it.why {
-            self.listeners.note_fired(pair, cause);
-        }
-    }
 }
 
 impl Transaction<'_> {
@@ -427,7 +426,7 @@ fn removed(pair: &Pair, why: ListenerEnd, at: Timestamp) -> Record {
     })
 }
 
-impl Serialize for ListenerTable {
+impl Serialize for Listeners {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let stored = StoredListeners {
             open: self.open.clone().into_iter().collect(),
@@ -437,7 +436,7 @@ impl Serialize for ListenerTable {
     }
 }
 
-impl<'de> Deserialize<'de> for ListenerTable {
+impl<'de> Deserialize<'de> for Listeners {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let stored = StoredListeners::deserialize(deserializer)?;
         let mut listeners = Self {

@@ -55,7 +55,7 @@ impl State {
         let size = u32::try_from(it.json.len()).unwrap_or(u32::MAX);
         self.inboxes.put(seq, route, size);
         self.questions.ask(seq, route);
-        self.note_loss_told(route);
+        self.losses.note_told(route);
         if route.from.as_str() == InboxName::PERSON {
             self.seen.insert(seq);
             self.sessions.close_turns(seq, route);
@@ -203,7 +203,7 @@ impl Transaction<'_> {
     /// report only that it is done. A session with live hooks is stopped only by its hook or by a draft with a type.
     fn stop(&self, draft: &Draft, from: &InboxName, id: Seq) -> Option<SessionStop> {
         let it = &draft.body;
-        if !self.state.has_listeners() || !is_stop(it.kind) {
+        if self.state.listeners.is_empty() || !is_stop(it.kind) {
             return None;
         }
         let session = self.about(draft, from)?;

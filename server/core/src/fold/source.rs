@@ -11,7 +11,7 @@ const MAX_SOURCES: usize = 1_000;
 
 /// The last notification of each source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct SourceTable(ByProject<Last>);
+pub(super) struct Sources(ByProject<Last>);
 
 /// The last notification of a source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ impl Last {
     }
 }
 
-impl SourceTable {
+impl Sources {
     pub(super) fn note(&mut self, seq: Seq, route: &Route) {
         let known = self.0.get_mut(&route.project);
         if let Some(known) = known.and_then(|it| it.get_mut(&route.from)) {

@@ -155,7 +155,7 @@ impl State {
             };
             if was_pending {
                 self.settle(id, record.how);
-                self.note_loss(id, record.how);
+                self.losses.note(id, record.how);
             }
         }
     }

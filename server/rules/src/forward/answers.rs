@@ -140,7 +140,7 @@ impl AnswerReader {
         let name = self.forward.name();
         let known = self
             .hub
-            .read(|state, _| state.forward(name)?.answer.clone())?;
+            .read(|state, _| state.forwards.get(name)?.answer.clone())?;
         Ok(known.unwrap_or_else(|| FIRST_SINCE.into()))
     }
 
