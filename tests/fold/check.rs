@@ -41,11 +41,8 @@ impl Driver {
             );
         }
         self.check_phases();
-        let known = self
-            .state
-            .sessions
-            .iter(None)
-            .map(|(of, name, _)| (of, name));
+        let known = self.state.sessions.iter(None);
+        let known = known.map(|(of, name, _)| (of, name));
         assert!(known.eq(self.model.sessions.keys().map(|(of, name)| (of, name))));
         for ((project, target, caller), until) in &self.model.listeners {
             let mut open = self.state.listeners(project, target);

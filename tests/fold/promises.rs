@@ -203,10 +203,8 @@ impl Hub {
     }
 
     fn primary(&self) -> Option<&str> {
-        self.state
-            .sessions
-            .primary(&project())
-            .map(InboxName::as_str)
+        let primary = self.state.sessions.primary(&project());
+        primary.map(InboxName::as_str)
     }
 
     fn session(&self, id: &str) -> &Session {

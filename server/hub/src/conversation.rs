@@ -295,8 +295,6 @@ fn noted(kind: Kind, to: Option<&InboxName>) -> String {
 }
 
 fn name_of(state: &State, project: &ProjectName, name: &InboxName) -> String {
-    state
-        .sessions
-        .shown_name(project, state.sessions.resolve(project, name))
-        .to_owned()
+    let key = state.sessions.resolve(project, name);
+    state.sessions.shown_name(project, key).to_owned()
 }

@@ -64,10 +64,8 @@ async fn read(
 
 /// The products whose hooks have reported a session.
 fn reporting(state: &Fold) -> Vec<String> {
-    let registered = state
-        .sessions
-        .iter(None)
-        .filter_map(|(_, _, it)| it.registered.as_ref());
+    let all = state.sessions.iter(None);
+    let registered = all.filter_map(|(_, _, it)| it.registered.as_ref());
     let agents = registered.filter(|it| it.hooks);
     let agents: BTreeSet<&str> = agents.filter_map(|it| it.info.agent.as_deref()).collect();
     let known = |it: &&Agent| agents.contains(it.as_str());

@@ -116,10 +116,8 @@ impl Timeline {
     /// Returns the sessions whose phase a record may have changed.
     fn concerned(&self, state: &State, record: &Record) -> Vec<SessionKey> {
         let key = |project: &ProjectName, name: &InboxName| {
-            (
-                project.clone(),
-                state.sessions.resolve(project, name).clone(),
-            )
+            let key = state.sessions.resolve(project, name);
+            (project.clone(), key.clone())
         };
         match record {
             Record::Notified(it) => {

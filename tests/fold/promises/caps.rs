@@ -93,21 +93,13 @@ fn empty_inboxes_of_all_projects_make_room_at_the_cap_of_the_hub() {
     let another = || vec![sent("ci", "one-more").project("q")];
     assert_eq!(hub.try_notify(another()), Err(too_many("the hub", 10_000)));
     let emptied = name("inbox-7");
-    let pending = hub
-        .state
-        .inboxes
-        .get(&"p3".parse().unwrap(), &emptied)
-        .unwrap();
+    let p3 = "p3".parse().unwrap();
+    let pending = hub.state.inboxes.get(&p3, &emptied).unwrap();
     let ids = pending.pending().map(|it| it.seq).collect();
     hub.run(&Command::Withdraw { ids });
     hub.run(&notify(another()));
     assert_eq!(hub.state.inboxes.iter(None).count(), 10_000);
-    assert!(
-        hub.state
-            .inboxes
-            .get(&"p3".parse().unwrap(), &emptied)
-            .is_none()
-    );
+    assert!(hub.state.inboxes.get(&p3, &emptied).is_none());
 }
 
 #[test]
@@ -257,12 +249,8 @@ fn the_last_64_ids_and_former_names_mean_a_session() {
             hook.info.title = Some(format!("title{n}"));
         });
     }
-    let finds = |hub: &Hub, text: &str| {
-        hub.state
-            .sessions
-            .find_key(&project(), &name(text))
-            .is_some()
-    };
+    let find = |hub: &Hub, text: &str| hub.state.sessions.find_key(&project(), &name(text));
+    let finds = |hub: &Hub, text: &str| find(hub, text).is_some();
     for (text, known) in [
         ("id5", false),
         ("id6", true),

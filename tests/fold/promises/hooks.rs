@@ -411,11 +411,7 @@ fn an_open_question_replaces_the_stop_of_its_own_turn_only() {
 #[test]
 fn a_stop_is_told_after_an_interruption_that_was_only_derived() {
     let mut hub = working();
-    let (_, seq) = hub
-        .state
-        .sessions
-        .state_of(&project(), &name("w1"))
-        .unwrap();
+    let seq = hub.session("w1").seq;
     hub.derived("w1", seq, AgentEvent::Interrupted);
     hub.tells("w1", stop("done"), "complete lead! primary!");
 }
@@ -455,7 +451,7 @@ fn leaving_a_dialog_closes_its_question() {
 #[test]
 fn an_event_derived_from_an_older_state_changes_nothing() {
     let mut hub = working();
-    let seq = |hub: &Hub| hub.state.sessions.get(&project(), &name("w1")).unwrap().seq;
+    let seq = |hub: &Hub| hub.session("w1").seq;
     let before = seq(&hub);
     hub.hook("w1", asks("?"));
     assert_eq!(hub.derived("w1", before, AgentEvent::Interrupted), []);
@@ -467,12 +463,8 @@ fn an_event_derived_from_an_older_state_changes_nothing() {
     hub.end("w1", true);
     assert_eq!(hub.derived("w1", now, permission()), [], "it has ended");
     assert_eq!(hub.derived("unknown", 0, permission()), []);
-    assert!(
-        hub.state
-            .sessions
-            .get(&project(), &name("unknown"))
-            .is_none()
-    );
+    let unknown = name("unknown");
+    assert!(hub.state.sessions.get(&project(), &unknown).is_none());
 }
 
 #[test]

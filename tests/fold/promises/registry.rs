@@ -143,10 +143,8 @@ fn another_id_of_the_same_process_is_the_same_session() {
     hub.run(&listen("a", "old", None, true));
     hub.start("new", process(7));
     hub.restart();
-    assert_eq!(
-        hub.state.sessions.resolve(&project(), &name("new")),
-        &name("old")
-    );
+    let (old, new) = (name("old"), name("new"));
+    assert_eq!(hub.state.sessions.resolve(&project(), &new), &old);
     let after = hub.say(sent("ci", "new"));
     assert_eq!(hub.pending("old"), [waiting, after]);
     let own = said("new", Kind::Answer).reply_to(question);
@@ -265,11 +263,8 @@ fn a_former_name_does_not_resolve_in_another_project() {
     hub.restart();
     hub.finds("main", Some("uuid"));
     let elsewhere: ProjectName = "elsewhere".parse().unwrap();
-    let place = |text| {
-        hub.state
-            .sessions
-            .resolve_key(elsewhere.clone(), name(text))
-    };
+    let sessions = &hub.state.sessions;
+    let place = |text| sessions.resolve_key(elsewhere.clone(), name(text));
     assert_eq!(place("main"), (elsewhere.clone(), name("main")));
     assert_eq!(place("uuid"), (project(), name("uuid")), "an agent's id");
     let mut hook = hook("another", AgentEvent::Started);

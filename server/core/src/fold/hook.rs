@@ -322,8 +322,9 @@ impl HookContext<'_, '_> {
         let (kind, head) = match (&parent, leads) {
             _ if waits => (Kind::Waiting, format!("Agent {name} is waiting for input")),
             (Some(parent), _) => {
-                let parent = self.state.sessions.resolve(self.project, parent);
-                let parent = texts::name(parent, self.state.sessions.get(self.project, parent));
+                let sessions = &self.state.sessions;
+                let parent = sessions.resolve(self.project, parent);
+                let parent = sessions.shown_name(self.project, parent);
                 (
                     Kind::Complete,
                     format!("Agent {name} completed (worker of {parent})"),

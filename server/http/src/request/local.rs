@@ -96,11 +96,8 @@ impl LocalClaim {
         };
         let above = hub.read(|state, _| {
             let (project, key) = state.sessions.resolve_key(project, session);
-            let session = state
-                .sessions
-                .get(&project, &key)
-                .filter(|it| it.has_hooks());
-            session?.info()?.process.clone()
+            let session = state.sessions.get(&project, &key);
+            session.filter(|it| it.has_hooks())?.info()?.process.clone()
         })?;
         let own = self.pid.and_then(|pid| caller.named(pid));
         let above = above.filter(is_alive);

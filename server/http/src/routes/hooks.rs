@@ -261,15 +261,12 @@ fn has_waking_item(request: &HookRequest) -> Result<bool, ApiError> {
     let (project, session) = (request.project(), request.session());
     let wakes = request.hub.read(|state, waiters| {
         let (project, key) = state.sessions.resolve_key(project, session);
-        state
-            .sessions
-            .inboxes_of(&project, &key)
-            .iter()
-            .any(|name| {
-                let inbox = state.inboxes.get(&project, name).into_iter();
-                let mut items = inbox.flat_map(Inbox::offerable);
-                items.any(|item| item.wakes && !waiters.read().is_leased(&project, name, item.seq))
-            })
+        let inboxes = state.sessions.inboxes_of(&project, &key);
+        inboxes.iter().any(|name| {
+            let inbox = state.inboxes.get(&project, name).into_iter();
+            let mut items = inbox.flat_map(Inbox::offerable);
+            items.any(|item| item.wakes && !waiters.read().is_leased(&project, name, item.seq))
+        })
     });
     Ok(wakes?)
 }
@@ -290,18 +287,16 @@ fn session_status(request: &HookRequest) -> Result<SessionStatus, ApiError> {
     let polls = request.params.rewake && request.agent.facts().has_extension;
     let can_sleep = !polls && wake_method(request) != WakeMethod::Never;
     let status = request.hub.read(|state, waiters| {
-        let (project, key) = state.sessions.resolve_key(project, session);
-        let session = state.sessions.get(&project, &key);
+        let sessions = &state.sessions;
+        let (project, key) = sessions.resolve_key(project, session);
+        let session = sessions.get(&project, &key);
         let shown_name = |name: &InboxName| {
-            let key = state.sessions.resolve(&project, name);
-            let session = state.sessions.get(&project, key);
-            let name = session.and_then(|it| it.shown_name());
-            name.unwrap_or(key.as_str()).to_owned()
+            let key = sessions.resolve(&project, name);
+            sessions.shown_name(&project, key).to_owned()
         };
-        let primary = state.sessions.primary(&project) == Some(&key);
+        let primary = sessions.primary(&project) == Some(&key);
         let waits = waiters.read().holder(&project, &key).is_some();
-        let asleep =
-            can_sleep && primary && !waits && state.sessions.has_busy_workers(&project, &key);
+        let asleep = can_sleep && primary && !waits && sessions.has_busy_workers(&project, &key);
         let place = (project.clone(), key.clone());
         SessionStatus {
             name: shown_name(&key),

@@ -46,12 +46,13 @@ pub(super) async fn listen(
     let done = hub.submit(command).await?;
     let (state, target_name, listens) = hub.read(|state, _| {
         let session = state.sessions.get(&project, &target);
-        let name = state
-            .sessions
-            .other_name(&project, &target)
-            .map(str::to_owned);
+        let name = state.sessions.other_name(&project, &target);
         let listens = state.listens(&project, &target, &caller);
-        (session.and_then(|it| it.state), name, listens)
+        (
+            session.and_then(|it| it.state),
+            name.map(str::to_owned),
+            listens,
+        )
     })?;
     let answer = Listening {
         target,

@@ -175,9 +175,8 @@ fn summary(name: &str, first: &WhyItem, pending: u64) -> String {
 
 fn item_line(state: &Fold, item: &WhyItem) -> String {
     let to = item.inbox.as_ref();
-    let to = to.map_or("no inbox", |it| {
-        state.sessions.shown_name(&item.project, it)
-    });
+    let shown = |it| state.sessions.shown_name(&item.project, it);
+    let to = to.map_or("no inbox", shown);
     format!("notification {} to {to}: {}", item.id, item.text)
 }
 

@@ -196,6 +196,7 @@ impl Writer {
             }
             let created = self.state.inboxes.get(project, &target.inbox).is_none();
             let session = self.state.sessions.get(project, &target.inbox);
+            let name = self.state.sessions.other_name(project, &target.inbox);
             inboxes.push(InboxTouched {
                 name: target.inbox.clone(),
                 created,
@@ -203,11 +204,7 @@ impl Writer {
                 nearest: created
                     .then(|| self.state.nearest_inbox(project, &target.inbox))
                     .flatten(),
-                session: self
-                    .state
-                    .sessions
-                    .other_name(project, &target.inbox)
-                    .map(str::to_owned),
+                session: name.map(str::to_owned),
                 over: session.is_some_and(|it| !it.is_alive()),
             });
         }

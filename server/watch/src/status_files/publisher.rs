@@ -63,20 +63,13 @@ impl<'a> StatusPublisher<'a> {
     /// `session` in the project of its last known state, otherwise in the default project.
     fn any_session(&self, session: InboxName) -> Result<Candidate, Rejected> {
         self.hub.read(|state, _| {
-            let project = state
-                .sessions
-                .project_of(&session)
-                .cloned()
-                .unwrap_or_default();
-            let known = state.sessions.with_name(&project, &session);
-            let facts = known.map(facts).unwrap_or_default();
+            let sessions = &state.sessions;
+            let project = sessions.project_of(&session).cloned().unwrap_or_default();
+            let known = sessions.with_name(&project, &session);
             Candidate {
-                last: state
-                    .sessions
-                    .state_of(&project, &session)
-                    .map(|(_, seq)| seq),
+                last: known.and_then(|it| it.state.map(|_| it.seq)),
+                facts: known.map(facts).unwrap_or_default(),
                 sender: (project, session),
-                facts,
                 cwd: None,
             }
         })
