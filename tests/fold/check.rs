@@ -27,18 +27,16 @@ impl Driver {
             let status = self.state.status(id, !note.places.is_empty());
             assert_eq!(status, note.status(), "{note:?}");
             let seen = self.model.seen.contains(&id);
-            assert_eq!(self.state.is_seen(id), seen, "{note:?}");
+            assert_eq!(self.state.seen.contains(id), seen, "{note:?}");
             let location = self.model.is_asked_for(note).then_some(note.location);
             assert_eq!(self.state.location(id), location, "{note:?}");
             location.map(|location| self.stored_json(location));
         }
         for ((project, session), it) in &self.model.sessions {
             let told = it.state.map(|state| (state, it.seq));
-            assert_eq!(
-                self.state.sessions.state_of(project, session),
-                told,
-                "{session}"
-            );
+            let known = self.state.sessions.with_name(project, session);
+            let known = known.and_then(|it| Some((it.state?, it.seq)));
+            assert_eq!(known, told, "{session}");
         }
         self.check_phases();
         let known = self.state.sessions.iter(None);
@@ -61,14 +59,15 @@ impl Driver {
         assert!(asked.eq(known.map(|(id, it)| (*id, it.state, it.expires_at))));
         assert_eq!(self.state.next_deadline(), self.model.next_deadline());
         assert_eq!(self.state.rules.open_runs().count(), self.model.runs.len());
-        assert_eq!(self.state.trimmed_below(), self.model.kept_from);
+        assert_eq!(self.state.retention.below(), self.model.kept_from);
         let hidden = self.model.hidden.iter();
         assert!(
             self.state
-                .hidden()
+                .hidden
+                .iter()
                 .eq(hidden.map(|(of, below)| (of, *below)))
         );
-        assert_eq!(self.state.retention_paused_until(), self.model.paused_until);
+        assert_eq!(self.state.retention.paused_until(), self.model.paused_until);
     }
 
     /// Compares the phases with the model. While a live session stopped with an error or to wait and the person has not

@@ -63,6 +63,7 @@ mod transaction;
 pub use answer::{AnswerPath, HookConnection, place_of};
 pub use forward::{ForwardCursor, Forwards};
 pub use hub_protocol::Status;
+pub use idempotency::IdempotencyKeys;
 pub use inbox::{Inbox, Item};
 pub use inboxes::Inboxes;
 pub use listener::Listener;
@@ -70,9 +71,12 @@ pub use loss::{Loss, Losses};
 pub use phase::SessionPhase;
 pub use question::Question;
 pub use questions::Questions;
+pub use reset::HiddenHistory;
+pub use retention::Retention;
 pub use ride_along::RideAlong;
 pub use rule::{received, subject};
 pub use rules::{OpenRun, RuleTally, Rules};
+pub use seen::SeenMarks;
 pub use session::{Registered, Session, SessionKey};
 pub use sessions::Sessions;
 pub use wake_class::WakeClass;
@@ -89,7 +93,8 @@ pub struct State {
     head: Seq,
     /// All inboxes.
     pub inboxes: Inboxes,
-    keys: idempotency::IdempotencyKeys,
+    /// The keys of past requests.
+    pub keys: IdempotencyKeys,
     /// All sessions.
     pub sessions: Sessions,
     #[serde(default)]
@@ -99,19 +104,23 @@ pub struct State {
     pub questions: Questions,
     #[serde(default)]
     sources: source::Sources,
-    seen: ranges::Ranges,
+    /// What the person has seen.
+    pub seen: SeenMarks,
     outcomes: status::Outcomes,
+    /// The person's preferences: quiet hours, mutes and alerts.
     #[serde(default)]
-    preferences: Preferences,
+    pub preferences: Preferences,
     /// How far each forward is.
     #[serde(default)]
     pub forwards: Forwards,
-    retention: retention::RetentionState,
+    /// The range of the log that is kept.
+    pub retention: Retention,
     /// What was lost.
     #[serde(default, skip_serializing_if = "Losses::is_empty")]
     pub losses: Losses,
+    /// The hidden history of projects.
     #[serde(default)]
-    hidden: reset::HiddenHistory,
+    pub hidden: HiddenHistory,
     /// The state of the rules.
     #[serde(default)]
     pub rules: Rules,
@@ -139,7 +148,7 @@ impl State {
             return Ok(Decision::Records(records));
         }
         let records = self.decide_once(command, now, leased)?;
-        let key = self.key_used(command, &records, now);
+        let key = idempotency::key_used(command, &records, self.head + 1, now);
         let escalates = matches!(command, Command::Tick);
         let mut records = self.with_rules(records, rules, now, leased, escalates);
         records.extend(key);
@@ -175,7 +184,10 @@ impl State {
                 Ok(self.decide_withdraw_key(project, from.as_ref(), key, now))
             }
             Command::SetPreferences(new) => Ok(self.decide_preferences(new, now)),
-            Command::Seen { ids, ranges, seen } => self.decide_seen(ids, ranges, *seen, now),
+            Command::Seen { ids, ranges, seen } => {
+                self.check_ids(ids.iter().chain(ranges.iter().map(|(_, last)| last)))?;
+                Ok(self.seen.decide(ids, ranges, *seen, now))
+            }
             Command::CloseInbox { project, inbox } => self.decide_close(project, inbox, now),
             Command::Reset { project, history } => Ok(self.decide_reset(project, *history, now)),
             Command::Trim { below, rewritten } => Ok(self.decide_trim(*below, rewritten, now)),
@@ -254,7 +266,7 @@ impl State {
         match record {
             Record::Notified(it) => self.apply_notified(seq, it),
             Record::Settled(it) => self.apply_settled(it),
-            Record::Seen(it) => self.apply_seen(it),
+            Record::Seen(it) => self.seen.note(it),
             Record::InboxClosed(it) => self.apply_inbox_closed(it),
             Record::KeyUsed(it) => self.keys.note(seq, it),
             Record::ClockMoved(it) => self.apply_clock_moved(it),
@@ -286,7 +298,7 @@ impl State {
             }
             Record::Returned(it) => self.inboxes.note_returned(it),
             Record::Escalated(it) => self.inboxes.note_escalated(it),
-            Record::PreferencesSet(it) => self.apply_preferences(it),
+            Record::PreferencesSet(it) => self.preferences.clone_from(&it.preferences),
             Record::RuleFired(it) => self.rules.fired(seq, it),
             Record::RuleNoted(it) => self.rules.noted(it),
             Record::ForwardNoted(it) => self.forwards.note(it),
@@ -312,20 +324,5 @@ impl State {
         let called: Vec<InboxName> = called.collect();
         let known = self.inboxes.names(project).chain(&called);
         nearest::nearest(name, known).cloned()
-    }
-
-    /// Whether the person marked this notification as seen.
-    pub fn is_seen(&self, id: Seq) -> bool {
-        self.seen.contains(id)
-    }
-
-    /// Returns the first number that retention left in the log.
-    pub fn trimmed_below(&self) -> Seq {
-        self.retention.below
-    }
-
-    /// Returns until when retention by age pauses, because the wall clock jumped.
-    pub fn retention_paused_until(&self) -> Option<Timestamp> {
-        self.retention.paused_until
     }
 }

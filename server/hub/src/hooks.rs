@@ -214,7 +214,7 @@ impl HookRequest {
     fn is_for_dashboard(&self) -> bool {
         let is_repeated = || {
             let once = self.once.as_ref()?;
-            self.hub.read(|state, _| state.has_done(once)).ok()
+            self.hub.read(|state, _| state.keys.contains(once)).ok()
         };
         !self.params.watched && (self.hub.has_dashboard() || is_repeated() == Some(true))
     }

@@ -262,7 +262,7 @@ fn silenced(state: &State, sender: (&ProjectName, &InboxName), now: Timestamp) -
     if state.mute_of(sender, now).is_some() {
         return Some(MUTED.into());
     }
-    let quiet = state.preferences().quiet.as_ref();
+    let quiet = state.preferences.quiet.as_ref();
     quiet
         .is_some_and(|it| it.apply(now))
         .then(|| "quiet hours".into())

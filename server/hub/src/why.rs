@@ -178,7 +178,7 @@ impl<'a> Explainer<'a> {
 
     fn unattended(&self, (project, inbox): (&ProjectName, &InboxName), item: &Item) -> Explained {
         if inbox.as_str() == InboxName::PERSON {
-            let is_seen = self.state.is_seen(item.seq);
+            let is_seen = self.state.seen.contains(item.seq);
             if is_seen {
                 return Explained::new(Reason::Seen, "the person has read it");
             }

@@ -97,7 +97,7 @@ fn a_read_question_keeps_its_text_until_it_is_settled_and_trimmed() {
     hub.ack("w1", &[answer]);
     hub.restart();
     assert_eq!(hub.state.location(open), carried);
-    assert!(answer > hub.state.trimmed_below(), "its answer is there");
+    assert!(answer > hub.state.retention.below(), "its answer is there");
     hub.run(&trim(below + 1, &[]));
     assert_eq!(hub.state.location(open), None);
     assert_eq!(hub.state.questions.get(open), None);

@@ -67,7 +67,7 @@ fn a_carried_item_keeps_its_mark_and_takes_no_memory_once_it_was_read() {
     let (mut hub, id) = Hub::with(Kind::Complete);
     hub.run(&mark(&[id], None, true));
     hub.run(&trim(2, &[id]));
-    assert!(hub.state.is_seen(id));
+    assert!(hub.state.seen.contains(id));
     hub.ack("primary", &[id]);
     let text = serde_json::to_string(&hub.state).unwrap();
     assert!(text.contains(r#""carried":{}"#), "{text}");
@@ -78,7 +78,7 @@ fn the_log_is_never_trimmed_twice_nor_beyond_its_head() {
     let mut hub = Hub::new();
     hub.say(said("w1", Kind::Progress));
     hub.run(&trim(99, &[]));
-    assert_eq!(hub.state.trimmed_below(), 2);
+    assert_eq!(hub.state.retention.below(), 2);
     assert_eq!(hub.run(&trim(2, &[])), []);
 }
 

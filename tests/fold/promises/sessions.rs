@@ -3,7 +3,8 @@
 use super::*;
 
 fn state_of(hub: &Hub, session: &str) -> Option<(SessionState, Seq)> {
-    hub.state.sessions.state_of(&project(), &name(session))
+    let session = hub.state.sessions.with_name(&project(), &name(session))?;
+    Some((session.state?, session.seq))
 }
 
 #[test]

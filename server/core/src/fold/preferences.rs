@@ -6,11 +6,6 @@ use super::State;
 use crate::record::{PreferencesSet, Record};
 
 impl State {
-    /// Returns the person's preferences: quiet hours, mutes and alerts.
-    pub fn preferences(&self) -> &Preferences {
-        &self.preferences
-    }
-
     /// Returns the mute that keeps a sender from calling the person at `now`, by whichever of its names.
     pub fn mute_of(
         &self,
@@ -31,9 +26,5 @@ impl State {
             preferences: wanted.clone(),
             at: now,
         })]
-    }
-
-    pub(super) fn apply_preferences(&mut self, record: &PreferencesSet) {
-        self.preferences.clone_from(&record.preferences);
     }
 }

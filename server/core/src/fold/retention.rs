@@ -17,17 +17,27 @@ const PAUSE_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The range of the log that is kept, and the new places of rewritten notifications.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct RetentionState {
+pub struct Retention {
     /// The first number that the log keeps.
-    pub(super) below: Seq,
+    below: Seq,
     /// For each rewritten notification, the record that holds its JSON.
     #[serde(rename = "carried")]
     rewritten: BTreeMap<Seq, Seq>,
     /// Until when retention by age pauses.
-    pub(super) paused_until: Option<Timestamp>,
+    paused_until: Option<Timestamp>,
 }
 
-impl RetentionState {
+impl Retention {
+    /// Returns the first number that retention left in the log.
+    pub fn below(&self) -> Seq {
+        self.below
+    }
+
+    /// Returns until when retention by age pauses, because the wall clock jumped.
+    pub fn paused_until(&self) -> Option<Timestamp> {
+        self.paused_until
+    }
+
     fn location(&self, id: Seq) -> Seq {
         self.rewritten.get(&id).copied().unwrap_or(id)
     }

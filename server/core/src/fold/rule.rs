@@ -127,7 +127,7 @@ impl State {
     fn is_unsettled(&self, id: Seq) -> bool {
         match self.questions.get(id) {
             Some(question) => !question.state.is_final(),
-            None => self.inboxes.is_pending(id) && !self.is_seen(id),
+            None => self.inboxes.is_pending(id) && !self.seen.contains(id),
         }
     }
 }

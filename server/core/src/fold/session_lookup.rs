@@ -1,6 +1,6 @@
 //! How sessions are found: by id, name, process or directory.
 
-use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionState};
+use hub_protocol::{InboxName, Process, ProjectName};
 
 use super::nearest::nearest;
 use super::question::Question;
@@ -160,11 +160,5 @@ impl Sessions {
     /// Returns [`Sessions::other_name`], or `id` itself.
     pub fn shown_name<'a>(&'a self, project: &ProjectName, id: &'a InboxName) -> &'a str {
         self.other_name(project, id).unwrap_or(id.as_str())
-    }
-
-    /// Returns the last state that a session reported, and the record that reported it.
-    pub fn state_of(&self, project: &ProjectName, name: &InboxName) -> Option<(SessionState, Seq)> {
-        let session = self.with_name(project, name)?;
-        Some((session.state?, session.seq))
     }
 }

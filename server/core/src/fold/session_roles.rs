@@ -19,13 +19,8 @@ impl Sessions {
             .filter(move |(_, session)| session.parent().is_some_and(&is_parent))
     }
 
-    /// Whether a worker of the session is working.
-    pub fn has_busy_workers(&self, project: &ProjectName, key: &InboxName) -> bool {
-        self.busy_workers(project, key) > 0
-    }
-
     /// Returns how many workers of a session are working.
-    pub(super) fn busy_workers(&self, project: &ProjectName, key: &InboxName) -> usize {
+    pub fn busy_workers(&self, project: &ProjectName, key: &InboxName) -> usize {
         let workers = self.workers(project, key);
         workers
             .filter(|(_, it)| it.state == Some(SessionState::Working))

@@ -110,8 +110,11 @@ impl State {
     }
 
     /// Fails if a number is above the head, because no record has it.
-    pub(super) fn check_ids(&self, ids: &[Seq]) -> Result<(), Refusal> {
-        match ids.iter().find(|&&id| id > self.head) {
+    pub(super) fn check_ids<'a>(
+        &self,
+        ids: impl IntoIterator<Item = &'a Seq>,
+    ) -> Result<(), Refusal> {
+        match ids.into_iter().find(|&&id| id > self.head) {
             Some(&id) => Err(Refusal::UnknownId(id)),
             None => Ok(()),
         }

@@ -42,7 +42,7 @@ pub(super) async fn conversation(
     }
     let found = hub.read(|state, _| {
         let place = state.sessions.find(&params.project, &target)?;
-        Ok::<_, Refusal>((Speaker::new(state, place), state.trimmed_below()))
+        Ok::<_, Refusal>((Speaker::new(state, place), state.retention.below()))
     })?;
     let (speaker, begin) = found?;
     let end = hub.log().head() + 1;

@@ -231,7 +231,7 @@ pub(super) fn marks_of(
     let hook = || waiters.read().hook_connection(id);
     HistoryMarks {
         status: state.status(id, routed),
-        seen: state.is_seen(id),
+        seen: state.seen.contains(id),
         delivery: state
             .questions
             .get(id)
@@ -306,7 +306,7 @@ pub(super) async fn get(
 
 /// Whether the log still has a notification. Retention first moves its boundary; the record is deleted later.
 pub(super) fn is_kept(state: &Fold, id: Seq) -> bool {
-    id >= state.trimmed_below() || state.location(id).is_some()
+    id >= state.retention.below() || state.location(id).is_some()
 }
 
 /// A notification's JSON, also if retention has carried it to another record, and whether it was routed to an inbox.

@@ -296,7 +296,7 @@ fn session_status(request: &HookRequest) -> Result<SessionStatus, ApiError> {
         };
         let primary = sessions.primary(&project) == Some(&key);
         let waits = waiters.read().holder(&project, &key).is_some();
-        let asleep = can_sleep && primary && !waits && sessions.has_busy_workers(&project, &key);
+        let asleep = can_sleep && primary && !waits && sessions.busy_workers(&project, &key) > 0;
         let place = (project.clone(), key.clone());
         SessionStatus {
             name: shown_name(&key),

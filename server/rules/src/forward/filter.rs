@@ -28,7 +28,7 @@ impl Forward {
             return true;
         }
         let is_pending = route.targets.is_empty() || !state.inboxes.pending_in(id).is_empty();
-        is_pending && !state.is_seen(id)
+        is_pending && !state.seen.contains(id)
     }
 
     fn is_quiet(&self, now: Timestamp) -> bool {
