@@ -84,6 +84,17 @@ pub use wake_class::WakeClass;
 /// Values by project and name.
 type ByProject<T> = BTreeMap<ProjectName, BTreeMap<InboxName, T>>;
 
+/// Returns the values of one project, or of all, sorted by name.
+fn each<'a, T>(
+    of: &'a ByProject<T>,
+    project: Option<&ProjectName>,
+) -> impl Iterator<Item = (&'a ProjectName, &'a InboxName, &'a T)> {
+    let one = project.and_then(|it| of.get_key_value(it));
+    let all = project.is_none().then_some(of).into_iter().flatten();
+    let found = one.into_iter().chain(all);
+    found.flat_map(|(project, values)| values.iter().map(move |(name, it)| (project, name, it)))
+}
+
 /// Whether a reader has leased this item of this inbox. Leases are part of presence, so the caller supplies them.
 pub type Leased<'a> = dyn Fn(&ProjectName, &InboxName, Seq) -> bool + 'a;
 
@@ -163,6 +174,7 @@ impl State {
     ) -> Result<Vec<Record>, Refusal> {
         let pair =
             |project, target, caller| listener::Pair::resolved(self, project, target, caller);
+        let moved = |delta_ms| Record::ClockMoved(ClockMoved { delta_ms, at: now });
         match command {
             Command::Notify { drafts, .. } => self.decide_notify(drafts, now, leased),
             Command::Ack {
@@ -240,10 +252,7 @@ impl State {
                 answer,
             } => Ok(self.forwards.decide(name, *up_to, answer.as_deref(), now)),
             Command::Tick => Ok(self.decide_tick(now, leased)),
-            Command::ClockMoved { delta_ms } => {
-                let (delta_ms, at) = (*delta_ms, now);
-                Ok(vec![Record::ClockMoved(ClockMoved { delta_ms, at })])
-            }
+            Command::ClockMoved { delta_ms } => Ok(vec![moved(*delta_ms)]),
             // Rules never fire on what rules do, so `decide` handles these.
             Command::Rule(_) => Ok(Vec::new()),
             Command::Lead {
@@ -251,7 +260,6 @@ impl State {
                 clock_moved_ms,
             } => {
                 let (node, at) = (node.clone(), now);
-                let moved = |delta_ms| Record::ClockMoved(ClockMoved { delta_ms, at });
                 // In one commit, so that nothing expires by the new clock in between.
                 let moved = clock_moved_ms.map(moved);
                 let led = Record::Led(Led { node, at });
@@ -322,7 +330,8 @@ impl State {
         let alive = sessions.filter(|it| it.is_alive());
         let called = alive.filter_map(|it| it.name()?.parse().ok());
         let called: Vec<InboxName> = called.collect();
-        let known = self.inboxes.names(project).chain(&called);
+        let inboxes = self.inboxes.iter(Some(project));
+        let known = inboxes.map(|(_, name, _)| name).chain(&called);
         nearest::nearest(name, known).cloned()
     }
 }

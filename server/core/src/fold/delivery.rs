@@ -104,19 +104,12 @@ fn may_be_emitted(item: &Item, way: Way) -> bool {
 }
 
 impl Inboxes {
-    /// Returns the items of a session's inboxes that are emitted without proof, each with its inbox and the way.
-    fn emitted<'a>(
-        &'a self,
-        project: &'a ProjectName,
-        inboxes: &'a [InboxName],
-    ) -> impl Iterator<Item = (&'a InboxName, Seq, Way)> {
-        inboxes.iter().flat_map(move |name| {
-            let inbox = self.get(project, name).into_iter();
-            inbox.flat_map(move |inbox| {
-                let items = inbox.unproven().emitted.iter();
-                let items = items.filter_map(|seq| inbox.get(*seq));
-                items.filter_map(move |item| Some((name, item.seq, item.emitted?.1)))
-            })
+    /// Returns the items of an inbox that are emitted without proof, each with the way.
+    fn emitted(&self, project: &ProjectName, name: &InboxName) -> impl Iterator<Item = (Seq, Way)> {
+        let inbox = self.get(project, name).into_iter();
+        inbox.flat_map(|inbox| {
+            let items = inbox.unproven().emitted.iter();
+            items.filter_map(|id| Some((*id, inbox.get(*id)?.emitted?.1)))
         })
     }
 
@@ -150,30 +143,24 @@ impl Inboxes {
     }
 
     pub(super) fn note_emitted(&mut self, it: &Emitted) {
-        for &id in &it.ids {
-            let change = |item: &mut Item| item.emitted = Some((it.at, it.way));
-            self.change(&it.project, &it.inbox, id, change);
-        }
+        let emit = |item: &mut Item| item.emitted = Some((it.at, it.way));
+        self.change(&it.project, &it.inbox, &it.ids, emit);
     }
 
     pub(super) fn note_returned(&mut self, it: &Returned) {
-        for &id in &it.ids {
-            self.change(&it.project, &it.inbox, id, |item| {
-                if let Some((_, way)) = item.emitted.take()
-                    && !item.tried.contains(&way)
-                {
-                    item.tried.push(way);
-                }
-                item.returned = (!item.escalated).then_some(it.at);
-            });
-        }
+        self.change(&it.project, &it.inbox, &it.ids, |item| {
+            if let Some((_, way)) = item.emitted.take()
+                && !item.tried.contains(&way)
+            {
+                item.tried.push(way);
+            }
+            item.returned = (!item.escalated).then_some(it.at);
+        });
     }
 
     pub(super) fn note_escalated(&mut self, it: &Escalated) {
-        for &id in &it.ids {
-            let change = |item: &mut Item| (item.returned, item.escalated) = (None, true);
-            self.change(&it.project, &it.inbox, id, change);
-        }
+        let escalate = |item: &mut Item| (item.returned, item.escalated) = (None, true);
+        self.change(&it.project, &it.inbox, &it.ids, escalate);
     }
 }
 
@@ -181,11 +168,10 @@ impl State {
     /// Returns the notifications that a session was shown without proof yet, ascending.
     pub(super) fn unproven(&self, project: &ProjectName, session: &InboxName) -> Vec<Seq> {
         let inboxes = self.sessions.inboxes_of(project, session);
-        let ids: BTreeSet<Seq> = self
-            .inboxes
-            .emitted(project, &inboxes)
-            .map(|(_, id, _)| id)
-            .collect();
+        let emitted = inboxes
+            .iter()
+            .flat_map(|it| self.inboxes.emitted(project, it));
+        let ids: BTreeSet<Seq> = emitted.map(|(id, _)| id).collect();
         ids.into_iter().collect()
     }
 
@@ -212,13 +198,8 @@ impl State {
                     continue;
                 }
                 let pending = items.map(|item| item.seq).collect();
-                records.extend(settled(
-                    pending,
-                    Some((project, name)),
-                    SettleReason::Acked,
-                    by,
-                    now,
-                ));
+                let (place, acked) = (Some((project, name)), SettleReason::Acked);
+                records.extend(settled(pending, place, acked, by, now));
                 continue;
             };
             let offered = items.filter(|item| may_be_emitted(item, *way));
@@ -246,16 +227,11 @@ impl State {
     ) -> Vec<Record> {
         let inboxes = self.sessions.inboxes_of(project, session);
         let proved = inboxes.iter().flat_map(|name| {
-            let emitted = self.inboxes.emitted(project, std::slice::from_ref(name));
-            let proved = emitted.filter(|(_, _, way)| is_proof(event, *way));
-            let ids = proved.map(|(_, id, _)| id).collect();
-            settled(
-                ids,
-                Some((project, name)),
-                SettleReason::Acked,
-                Some("resumed"),
-                now,
-            )
+            let emitted = self.inboxes.emitted(project, name);
+            let proved = emitted.filter(|(_, way)| is_proof(event, *way));
+            let ids = proved.map(|(id, _)| id).collect();
+            let (acked, by) = (SettleReason::Acked, Some("resumed"));
+            settled(ids, Some((project, name)), acked, by, now)
         });
         proved.collect()
     }
@@ -264,14 +240,16 @@ impl State {
     /// module shows its items itself, and an app server shows the prompt.
     pub fn emitted_by_wakes(&self, project: &ProjectName, session: &InboxName) -> Vec<Seq> {
         let inboxes = self.sessions.inboxes_of(project, session);
-        let emitted = self.inboxes.emitted(project, &inboxes);
-        let by_wakes = emitted.filter(|(_, _, way)| {
+        let emitted = inboxes
+            .iter()
+            .flat_map(|it| self.inboxes.emitted(project, it));
+        let by_wakes = emitted.filter(|(_, way)| {
             matches!(
                 way,
                 Way::Rewake | Way::FileChanged | Way::Socket | Way::Wait | Way::Pane
             )
         });
-        let ids: BTreeSet<Seq> = by_wakes.map(|(_, id, _)| id).collect();
+        let ids: BTreeSet<Seq> = by_wakes.map(|(id, _)| id).collect();
         let location = |id: Seq| self.location(id).unwrap_or(id);
         ids.into_iter().map(location).collect()
     }
@@ -284,9 +262,9 @@ impl State {
     ) -> Vec<(InboxName, Vec<Seq>)> {
         let inboxes = self.sessions.inboxes_of(project, session);
         let of = |name: InboxName| {
-            let emitted = self.inboxes.emitted(project, std::slice::from_ref(&name));
-            let ids = emitted.filter(|(_, _, way)| way.announces());
-            let ids: Vec<Seq> = ids.map(|(_, id, _)| id).collect();
+            let emitted = self.inboxes.emitted(project, &name);
+            let ids = emitted.filter(|(_, way)| way.announces());
+            let ids: Vec<Seq> = ids.map(|(id, _)| id).collect();
             (name, ids)
         };
         let all = inboxes.into_iter().map(of);

@@ -98,14 +98,8 @@ impl Transaction<'_> {
     pub(super) fn withdraw_stale(&mut self, (project, key): (&ProjectName, &InboxName)) {
         self.withdraw_dialogs((project, key), |subagent| subagent.is_none());
         let waiting = self.state.inboxes.keyed(project, Some(key), WAITING);
-        let by = Some("resumed");
-        self.also(settled(
-            waiting,
-            None,
-            SettleReason::Withdrawn,
-            by,
-            self.now,
-        ));
+        let (withdrawn, by) = (SettleReason::Withdrawn, Some("resumed"));
+        self.also(settled(waiting, None, withdrawn, by, self.now));
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::deadlines::Deadlines;
 use super::inbox::{Inbox, Item};
 use super::status::settled;
-use super::{ByProject, State};
+use super::{ByProject, State, each};
 use crate::command::Refusal;
 use crate::record::{InboxClosed, Record, Route, SettleReason};
 
@@ -43,17 +43,7 @@ impl Inboxes {
         &self,
         project: Option<&ProjectName>,
     ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Inbox)> {
-        let (one, all) = match project {
-            Some(project) => (self.projects.get_key_value(project), None),
-            None => (None, Some(&self.projects)),
-        };
-        one.into_iter()
-            .chain(all.into_iter().flatten())
-            .flat_map(|(project, inboxes)| {
-                inboxes
-                    .iter()
-                    .map(move |(name, inbox)| (project, name, inbox))
-            })
+        each(&self.projects, project)
     }
 
     /// Returns the number of inboxes in all projects.
@@ -63,11 +53,6 @@ impl Inboxes {
 
     pub(super) fn count_in(&self, project: &ProjectName) -> usize {
         self.projects.get(project).map_or(0, BTreeMap::len)
-    }
-
-    pub(super) fn names(&self, project: &ProjectName) -> impl Iterator<Item = &InboxName> {
-        let inboxes = self.projects.get(project).into_iter();
-        inboxes.flat_map(BTreeMap::keys)
     }
 
     /// Whether an inbox exists and holds nothing.
@@ -129,30 +114,30 @@ impl Inboxes {
         }
     }
 
-    /// Changes the delivery of an item.
+    fn get_mut(&mut self, project: &ProjectName, name: &InboxName) -> Option<&mut Inbox> {
+        self.projects.get_mut(project)?.get_mut(name)
+    }
+
+    /// Changes the delivery of items.
     pub(super) fn change(
         &mut self,
         project: &ProjectName,
         name: &InboxName,
-        seq: Seq,
-        change: impl FnOnce(&mut Item),
+        ids: &[Seq],
+        change: impl Fn(&mut Item),
     ) {
-        let inbox = self
-            .projects
-            .get_mut(project)
-            .and_then(|inboxes| inboxes.get_mut(name));
-        if let Some(inbox) = inbox {
-            inbox.change(seq, change);
+        if let Some(inbox) = self.get_mut(project, name) {
+            for id in ids {
+                inbox.change(*id, &change);
+            }
             self.note_unproven(project, name);
         }
     }
 
     /// Returns the inboxes with deliveries that no hook event has proved yet.
     pub(super) fn unproven(&self) -> impl Iterator<Item = (&ProjectName, &InboxName, &Inbox)> {
-        let found = |(project, name)| Some((project, name, self.get(project, name)?));
-        self.unproven
-            .iter()
-            .filter_map(move |(project, name)| found((project, name)))
+        let places = self.unproven.iter();
+        places.filter_map(|(project, name)| Some((project, name, self.get(project, name)?)))
     }
 
     fn note_unproven(&mut self, project: &ProjectName, name: &InboxName) {
@@ -197,10 +182,7 @@ impl Inboxes {
 
     /// Removes a notification from one inbox. Returns whether it was pending there.
     pub(super) fn take_from(&mut self, project: &ProjectName, name: &InboxName, seq: Seq) -> bool {
-        let inbox = self
-            .projects
-            .get_mut(project)
-            .and_then(|inboxes| inboxes.get_mut(name));
+        let inbox = self.get_mut(project, name);
         if inbox.and_then(|inbox| inbox.take(seq)).is_none() {
             return false;
         }
@@ -292,13 +274,8 @@ impl State {
             });
         };
         let pending = inbox.pending().map(|item| item.seq).collect();
-        let mut records = settled(
-            pending,
-            Some((project, name)),
-            SettleReason::Dropped,
-            None,
-            now,
-        );
+        let (place, dropped) = (Some((project, name)), SettleReason::Dropped);
+        let mut records = settled(pending, place, dropped, None, now);
         records.push(Record::InboxClosed(InboxClosed {
             project: project.clone(),
             inbox: name.clone(),

@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::ByProject;
 use super::deadlines::Deadlines;
 use super::session::{Registered, Session, SessionDue, SessionKey};
+use super::{ByProject, each};
 use crate::record::SessionSet;
 
 /// The most sessions that are remembered; the one that was silent for longest is forgotten first.
@@ -116,13 +116,7 @@ impl Sessions {
         &self,
         project: Option<&ProjectName>,
     ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Session)> {
-        let of = move |(other, _): &(&ProjectName, _)| project.is_none_or(|it| it == *other);
-        let all = self.projects.iter().filter(of);
-        all.flat_map(|(project, sessions)| {
-            sessions
-                .iter()
-                .map(move |(key, session)| (project, key, session))
-        })
+        each(&self.projects, project)
     }
 
     /// Returns how many registered sessions are alive.

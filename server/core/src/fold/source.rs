@@ -3,7 +3,7 @@
 use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Source, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{ByProject, State};
+use super::{ByProject, State, each};
 use crate::record::Route;
 
 /// The most sources in one project; the one that was silent for longest is forgotten first.
@@ -87,18 +87,15 @@ impl Sources {
 impl State {
     /// Returns the senders of one project, or of all, that are not sessions.
     pub fn sources(&self, project: Option<&ProjectName>) -> Vec<Source> {
-        let of = |(other, _): &(&ProjectName, _)| project.is_none_or(|it| it == *other);
-        let sources = self.sources.0.iter().filter(of);
-        let all = sources.flat_map(|(project, names)| {
-            names.iter().map(move |(name, last)| Source {
-                project: project.clone(),
-                name: name.clone(),
-                last_seen: last.ts,
-                last: last.seq,
-            })
-        });
-        all.filter(|it| self.sessions.get(&it.project, &it.name).is_none())
-            .collect()
+        let all = each(&self.sources.0, project);
+        let others = all.filter(|(project, name, _)| self.sessions.get(project, name).is_none());
+        let source = |(project, name, last): (&ProjectName, &InboxName, &Last)| Source {
+            project: project.clone(),
+            name: name.clone(),
+            last_seen: last.ts,
+            last: last.seq,
+        };
+        others.map(source).collect()
     }
 
     /// Returns the record that reported that a session, or a sender of this name, is complete, failed or over; `None` if it has
