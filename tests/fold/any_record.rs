@@ -316,9 +316,9 @@ proptest! {
             let reset = Reset { project, history: true, at: time(0) };
             state.apply(state.head() + 1, &Record::Reset(reset));
         }
-        prop_assert_eq!(state.inboxes(None).count(), 0);
-        prop_assert_eq!(state.sessions(None).count(), 0);
-        prop_assert_eq!(state.questions(true).len(), 0);
+        prop_assert_eq!(state.inboxes.iter(None).count(), 0);
+        prop_assert_eq!(state.sessions.iter(None).count(), 0);
+        prop_assert_eq!(state.questions.all().count(), 0);
         prop_assert_eq!(state.next_deadline(), None);
         prop_assert_eq!(state.needed_below(Seq::MAX), []);
     }

@@ -14,7 +14,8 @@ impl Driver {
         assert_eq!(self.state.head(), self.log.len() as Seq);
         let known: Vec<(ProjectName, InboxName)> = self
             .state
-            .inboxes(None)
+            .inboxes
+            .iter(None)
             .map(|(project, name, _)| (project.clone(), name.clone()))
             .collect();
         assert!(known.iter().eq(&self.model.inboxes), "{known:?}");
@@ -26,21 +27,20 @@ impl Driver {
             let status = self.state.status(id, !note.places.is_empty());
             assert_eq!(status, note.status(), "{note:?}");
             let seen = self.model.seen.contains(&id);
-            assert_eq!(self.state.is_seen(id), seen, "{note:?}");
+            assert_eq!(self.state.seen.contains(id), seen, "{note:?}");
             let location = self.model.is_asked_for(note).then_some(note.location);
             assert_eq!(self.state.location(id), location, "{note:?}");
             location.map(|location| self.stored_json(location));
         }
         for ((project, session), it) in &self.model.sessions {
             let told = it.state.map(|state| (state, it.seq));
-            assert_eq!(
-                self.state.session_state(project, session),
-                told,
-                "{session}"
-            );
+            let known = self.state.sessions.with_name(project, session);
+            let known = known.and_then(|it| Some((it.state?, it.seq)));
+            assert_eq!(known, told, "{session}");
         }
         self.check_phases();
-        let known = self.state.sessions(None).map(|(of, name, _)| (of, name));
+        let known = self.state.sessions.iter(None);
+        let known = known.map(|(of, name, _)| (of, name));
         assert!(known.eq(self.model.sessions.keys().map(|(of, name)| (of, name))));
         for ((project, target, caller), until) in &self.model.listeners {
             let mut open = self.state.listeners(project, target);
@@ -53,27 +53,28 @@ impl Driver {
             let known = known.filter(|(of, to, _)| (of, to) == (project, target));
             self.state.listeners(project, target).count() == known.count()
         }));
-        let asked = self.state.questions(true).into_iter();
+        let asked = self.state.questions.all();
         let asked = asked.map(|(id, it)| (id, it.state, it.expires_at));
         let known = self.model.questions.iter();
         assert!(asked.eq(known.map(|(id, it)| (*id, it.state, it.expires_at))));
         assert_eq!(self.state.next_deadline(), self.model.next_deadline());
-        assert_eq!(self.state.open_runs().count(), self.model.runs.len());
-        assert_eq!(self.state.trimmed_below(), self.model.kept_from);
+        assert_eq!(self.state.rules.open_runs().count(), self.model.runs.len());
+        assert_eq!(self.state.retention.below(), self.model.kept_from);
         let hidden = self.model.hidden.iter();
         assert!(
             self.state
-                .hidden()
+                .hidden
+                .iter()
                 .eq(hidden.map(|(of, below)| (of, *below)))
         );
-        assert_eq!(self.state.retention_paused_until(), self.model.paused_until);
+        assert_eq!(self.state.retention.paused_until(), self.model.paused_until);
     }
 
     /// Compares the phases with the model. While a live session stopped with an error or to wait and the person has not
     /// seen that, a phase must say so.
     fn check_phases(&self) {
         let mut waits = false;
-        for (project, name, session) in self.state.sessions(None) {
+        for (project, name, session) in self.state.sessions.iter(None) {
             let phase = self.state.phase(project, name, session, self.now, self.now);
             let key = (project.clone(), name.clone());
             let expected = self.model.phase(&key, &self.model.sessions[&key]);
@@ -84,7 +85,7 @@ impl Driver {
                 "nothing says that {name} needs the person: {phase:?}"
             );
         }
-        let open = self.state.questions(false).into_iter();
+        let open = self.state.questions.open();
         for (id, question) in open {
             let listed = self.needs(None).any(|it| it == id.to_string());
             assert!(listed, "nothing says that somebody asks: {question:?}");

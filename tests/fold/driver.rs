@@ -377,7 +377,8 @@ pub(super) fn pending<'a>(
     inbox: &InboxName,
 ) -> Vec<&'a Item> {
     state
-        .inbox(project, inbox)
+        .inboxes
+        .get(project, inbox)
         .into_iter()
         .flat_map(hub_core::fold::Inbox::pending)
         .collect()

@@ -1,5 +1,7 @@
 //! Behaviour of the fold by example, one file per concept.
 
+use std::collections::BTreeSet;
+
 use hub_core::command::{AgentEvent, Command, Decision, IdempotencyKey, Refusal};
 use hub_core::fold::{Inbox, Item, Session, State, Status};
 use hub_core::notification::{Draft, tail_of};
@@ -162,7 +164,7 @@ impl Hub {
     }
 
     fn inbox(&self, inbox: &str) -> Option<&Inbox> {
-        self.state.inbox(&project(), &name(inbox))
+        self.state.inboxes.get(&project(), &name(inbox))
     }
 
     fn items(&self, inbox: &str) -> Vec<&Item> {
@@ -179,7 +181,7 @@ impl Hub {
 
     /// Returns the inboxes of the default project with pending items: `name!` if the last item wakes.
     fn reached(&self) -> Vec<String> {
-        let inboxes = self.state.inboxes(None);
+        let inboxes = self.state.inboxes.iter(None);
         inboxes
             .filter_map(|(_, name, inbox)| {
                 let wakes = inbox.pending().last()?.wakes;
@@ -195,17 +197,18 @@ impl Hub {
     /// Asserts the id of the session that is found under a name.
     #[track_caller]
     fn finds(&self, text: &str, id: Option<&str>) {
-        let found = self.state.find_session(&project(), &name(text));
+        let found = self.state.sessions.find(&project(), &name(text));
         let found = found.ok().map(|(_, key)| key.to_string());
         assert_eq!(found.as_deref(), id, "{text}");
     }
 
     fn primary(&self) -> Option<&str> {
-        self.state.primary(&project()).map(InboxName::as_str)
+        let primary = self.state.sessions.primary(&project());
+        primary.map(InboxName::as_str)
     }
 
     fn session(&self, id: &str) -> &Session {
-        let session = self.state.session(&project(), &name(id));
+        let session = self.state.sessions.get(&project(), &name(id));
         session.expect("a session")
     }
 
@@ -216,7 +219,8 @@ impl Hub {
 
     /// Returns the id of an open question, counted from the oldest.
     fn open_question(&self, at: usize) -> Seq {
-        self.state.questions(false)[at].0
+        let open: BTreeSet<Seq> = self.state.questions.open().map(|(id, _)| id).collect();
+        *open.iter().nth(at).expect("an open question")
     }
 
     /// Publishes notifications; returns the records, or the refusal.

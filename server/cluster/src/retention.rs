@@ -15,7 +15,7 @@ pub(super) async fn run(cluster: &Cluster) {
     let mut dropped = 0;
     loop {
         tokio::time::sleep(PERIOD).await;
-        let trimmed = cluster.0.hub.read(|state, _| state.trimmed_below());
+        let trimmed = cluster.0.hub.read(|state, _| state.retention.below());
         let Ok(trimmed) = trimmed else { continue };
         let needed = cluster.0.nodes.oldest_head().map(|head| head + 1);
         let bound = needed.map_or(trimmed, |it| it.min(trimmed));

@@ -1,12 +1,13 @@
 //! The fold: everything the hub knows, computed from the log alone.
 //!
 //! [`State::decide`] turns a command into records, and [`State::apply`] applies a record. Both are pure: no I/O, no
-//! clock. A serialised state holds facts only. Its indexes are rebuilt when it is read, so equal folds have equal
-//! bytes.
+//! clock. A concept, for example [`Sessions`], owns its maps and all that concerns it alone. [`State`] composes the
+//! concepts and adds what concerns several; a transaction collects the records of one command. A serialised state holds
+//! facts only. Its indexes are rebuilt when it is read, so equal folds have equal bytes.
 
 use std::collections::BTreeMap;
 
-use hub_protocol::{InboxName, Preferences, ProjectName, Seq, SessionState, Timestamp};
+use hub_protocol::{InboxName, Preferences, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, Decision, Refusal};
@@ -23,24 +24,28 @@ mod hook; // an agent's hook events become notifications
 mod idempotency; // a request with an Idempotency-Key is carried out once
 mod inbox; // one inbox and its pending items
 mod inbox_room; // how many inboxes there may be, and which empty ones are closed for others
-mod inbox_table; // all inboxes, and their closing
+mod inboxes; // all inboxes, and their closing
 mod listener; // a session is notified of another session's next stop
 mod loss; // what was lost, and whether the person knows
 mod notification; // the inboxes that a notification goes to
 mod phase; // whether a session waits for the person
 mod preferences; // the person's preferences
 mod process; // the processes that run a session
-mod question; // asked, claimed, settled
+mod question; // one question
+mod questions; // all questions: asked, claimed, settled
 mod reset; // a project is emptied
 mod retention; // the log's prefix is dropped
 mod ride_along; // why a notification wakes nobody
 mod rule; // rules fire on notifications and on sessions
-mod rule_table; // how often rules fired, their cooldowns, and what they still have to do
+mod rules; // how often rules fired, their cooldowns, and what they still have to do
 mod seen; // the person's seen marks
 mod session; // one session: its state, properties and turn
-mod session_registry; // sessions are registered, named, found and ended
+mod session_lookup; // how sessions are found: by id, name, process or directory
+mod session_registry; // sessions are registered, named and ended
+mod session_reports; // what records report about a session
+mod session_roles; // the primary, workers, and the readers of inboxes
 mod session_room; // how many sessions may be alive, and how large their registrations are
-mod session_table; // all sessions and their names
+mod sessions; // all sessions and their names
 mod source; // senders that are not sessions
 mod status; // why a notification is no longer pending
 mod tick; // everything that is due by time alone
@@ -56,21 +61,39 @@ mod texts;
 mod transaction;
 
 pub use answer::{AnswerPath, HookConnection, place_of};
-pub use forward::ForwardCursor;
+pub use forward::{ForwardCursor, Forwards};
 pub use hub_protocol::Status;
+pub use idempotency::IdempotencyKeys;
 pub use inbox::{Inbox, Item};
+pub use inboxes::Inboxes;
 pub use listener::Listener;
-pub use loss::Loss;
+pub use loss::{Loss, Losses};
 pub use phase::SessionPhase;
 pub use question::Question;
+pub use questions::Questions;
+pub use reset::HiddenHistory;
+pub use retention::Retention;
 pub use ride_along::RideAlong;
 pub use rule::{received, subject};
-pub use rule_table::{OpenRun, RuleTally};
+pub use rules::{OpenRun, RuleTally, Rules};
+pub use seen::SeenMarks;
 pub use session::{Registered, Session, SessionKey};
+pub use sessions::Sessions;
 pub use wake_class::WakeClass;
 
 /// Values by project and name.
 type ByProject<T> = BTreeMap<ProjectName, BTreeMap<InboxName, T>>;
+
+/// Returns the values of one project, or of all, sorted by name.
+fn each<'a, T>(
+    of: &'a ByProject<T>,
+    project: Option<&ProjectName>,
+) -> impl Iterator<Item = (&'a ProjectName, &'a InboxName, &'a T)> {
+    let one = project.and_then(|it| of.get_key_value(it));
+    let all = project.is_none().then_some(of).into_iter().flatten();
+    let found = one.into_iter().chain(all);
+    found.flat_map(|(project, values)| values.iter().map(move |(name, it)| (project, name, it)))
+}
 
 /// Whether a reader has leased this item of this inbox. Leases are part of presence, so the caller supplies them.
 pub type Leased<'a> = dyn Fn(&ProjectName, &InboxName, Seq) -> bool + 'a;
@@ -79,29 +102,39 @@ pub type Leased<'a> = dyn Fn(&ProjectName, &InboxName, Seq) -> bool + 'a;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     head: Seq,
-    inboxes: inbox_table::InboxTable,
-    keys: idempotency::IdempotencyKeys,
-    sessions: session_table::SessionTable,
+    /// All inboxes.
+    pub inboxes: Inboxes,
+    /// The keys of past requests.
+    pub keys: IdempotencyKeys,
+    /// All sessions.
+    pub sessions: Sessions,
     #[serde(default)]
-    listeners: listener::ListenerTable,
+    listeners: listener::Listeners,
+    /// All questions whose text the log still holds.
     #[serde(default)]
-    questions: question::QuestionTable,
+    pub questions: Questions,
     #[serde(default)]
-    sources: source::SourceTable,
-    seen: ranges::Ranges,
+    sources: source::Sources,
+    /// What the person has seen.
+    pub seen: SeenMarks,
     outcomes: status::Outcomes,
+    /// The person's preferences: quiet hours, mutes and alerts.
     #[serde(default)]
-    preferences: Preferences,
-    /// How far each forward is, by name.
+    pub preferences: Preferences,
+    /// How far each forward is.
     #[serde(default)]
-    forwards: BTreeMap<String, ForwardCursor>,
-    retention: retention::RetentionState,
-    #[serde(default, skip_serializing_if = "loss::Losses::is_empty")]
-    losses: loss::Losses,
+    pub forwards: Forwards,
+    /// The range of the log that is kept.
+    pub retention: Retention,
+    /// What was lost.
+    #[serde(default, skip_serializing_if = "Losses::is_empty")]
+    pub losses: Losses,
+    /// The hidden history of projects.
     #[serde(default)]
-    hidden: reset::HiddenHistory,
+    pub hidden: HiddenHistory,
+    /// The state of the rules.
     #[serde(default)]
-    rules: rule_table::RuleTable,
+    pub rules: Rules,
     /// The active hub of the cluster and its term; `None` for a hub on its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     leader: Option<(Seq, Led)>,
@@ -126,7 +159,7 @@ impl State {
             return Ok(Decision::Records(records));
         }
         let records = self.decide_once(command, now, leased)?;
-        let key = self.key_used(command, &records, now);
+        let key = idempotency::key_used(command, &records, self.head + 1, now);
         let escalates = matches!(command, Command::Tick);
         let mut records = self.with_rules(records, rules, now, leased, escalates);
         records.extend(key);
@@ -141,6 +174,7 @@ impl State {
     ) -> Result<Vec<Record>, Refusal> {
         let pair =
             |project, target, caller| listener::Pair::resolved(self, project, target, caller);
+        let moved = |delta_ms| Record::ClockMoved(ClockMoved { delta_ms, at: now });
         match command {
             Command::Notify { drafts, .. } => self.decide_notify(drafts, now, leased),
             Command::Ack {
@@ -154,13 +188,18 @@ impl State {
                 items,
                 way,
                 why,
-            } => Ok(self.decide_undelivered(project, items, *way, why, now)),
+            } => Ok(self
+                .inboxes
+                .decide_undelivered(project, items, *way, why, now)),
             Command::Withdraw { ids } => self.decide_withdraw(ids, now),
             Command::WithdrawKey { project, from, key } => {
                 Ok(self.decide_withdraw_key(project, from.as_ref(), key, now))
             }
             Command::SetPreferences(new) => Ok(self.decide_preferences(new, now)),
-            Command::Seen { ids, ranges, seen } => self.decide_seen(ids, ranges, *seen, now),
+            Command::Seen { ids, ranges, seen } => {
+                self.check_ids(ids.iter().chain(ranges.iter().map(|(_, last)| last)))?;
+                Ok(self.seen.decide(ids, ranges, *seen, now))
+            }
             Command::CloseInbox { project, inbox } => self.decide_close(project, inbox, now),
             Command::Reset { project, history } => Ok(self.decide_reset(project, *history, now)),
             Command::Trim { below, rewritten } => Ok(self.decide_trim(*below, rewritten, now)),
@@ -179,9 +218,11 @@ impl State {
                 let how = (*exited, *quiet);
                 self.decide_end(project, session, how, process.as_ref(), now, leased)
             }
-            Command::TakePrimary { project, session } => self.decide_primary(project, session, now),
+            Command::TakePrimary { project, session } => {
+                self.sessions.decide_primary(project, session, now)
+            }
             Command::CloseNeed { session, of, until } => {
-                self.decide_close_need(session, *of, *until, now)
+                self.sessions.decide_close_need(session, *of, *until, now)
             }
             Command::Hook(hook) => self.decide_hook(hook, now, leased),
             Command::Listen {
@@ -209,12 +250,9 @@ impl State {
                 name,
                 up_to,
                 answer,
-            } => Ok(self.decide_forwarded(name, *up_to, answer.as_deref(), now)),
+            } => Ok(self.forwards.decide(name, *up_to, answer.as_deref(), now)),
             Command::Tick => Ok(self.decide_tick(now, leased)),
-            Command::ClockMoved { delta_ms } => {
-                let (delta_ms, at) = (*delta_ms, now);
-                Ok(vec![Record::ClockMoved(ClockMoved { delta_ms, at })])
-            }
+            Command::ClockMoved { delta_ms } => Ok(vec![moved(*delta_ms)]),
             // Rules never fire on what rules do, so `decide` handles these.
             Command::Rule(_) => Ok(Vec::new()),
             Command::Lead {
@@ -222,7 +260,6 @@ impl State {
                 clock_moved_ms,
             } => {
                 let (node, at) = (node.clone(), now);
-                let moved = |delta_ms| Record::ClockMoved(ClockMoved { delta_ms, at });
                 // In one commit, so that nothing expires by the new clock in between.
                 let moved = clock_moved_ms.map(moved);
                 let led = Record::Led(Led { node, at });
@@ -237,7 +274,7 @@ impl State {
         match record {
             Record::Notified(it) => self.apply_notified(seq, it),
             Record::Settled(it) => self.apply_settled(it),
-            Record::Seen(it) => self.apply_seen(it),
+            Record::Seen(it) => self.seen.note(it),
             Record::InboxClosed(it) => self.apply_inbox_closed(it),
             Record::KeyUsed(it) => self.keys.note(seq, it),
             Record::ClockMoved(it) => self.apply_clock_moved(it),
@@ -247,28 +284,32 @@ impl State {
             Record::Led(it) => self.leader = Some((seq, it.clone())),
             Record::SessionSet(it) => self.sessions.set(seq, it),
             Record::TurnNoted(it) => {
-                let note = |session: &mut Session| {
-                    session.note_turn(seq, &it.turn, &it.evidence, it.at);
-                };
-                self.sessions.change(&it.project, &it.session, seq, note);
+                self.sessions.note_turn(seq, it);
                 if matches!(it.turn, Turn::Stopped { .. }) {
-                    self.end_turn((&it.project, &it.session));
+                    self.questions.end_turn((&it.project, &it.session));
                 }
             }
-            Record::SessionEnded(it) => self.apply_gone(seq, it),
+            Record::SessionEnded(it) => self.sessions.end(seq, it),
             Record::PrimaryTaken(it) => self.sessions.take_primary(&it.project, &it.session),
-            Record::NeedClosed(it) => self.apply_need_closed(seq, it),
-            Record::ListenerSet(it) => self.apply_listener_set(it),
-            Record::ListenerRemoved(it) => self.apply_listener_removed(it),
-            Record::QuestionClaimed(it) => self.apply_claimed(it),
-            Record::QuestionSettled(it) => self.apply_question_settled(it),
-            Record::Emitted(it) => self.apply_emitted(it),
-            Record::Returned(it) => self.apply_returned(it),
-            Record::Escalated(it) => self.apply_escalated(it),
-            Record::PreferencesSet(it) => self.apply_preferences(it),
+            Record::NeedClosed(it) => self.sessions.close_need(seq, it),
+            Record::ListenerSet(it) => self.listeners.note_set(it),
+            Record::ListenerRemoved(it) => self.listeners.note_removed(it),
+            Record::QuestionClaimed(it) => self.questions.note_claimed(it),
+            Record::QuestionSettled(it) => {
+                self.losses.note_settled(self.questions.get(it.id), it);
+                self.questions.note_settled(it);
+            }
+            Record::Emitted(it) => {
+                self.questions
+                    .note_answers(&it.ids, question::Progress::Delivered);
+                self.inboxes.note_emitted(it);
+            }
+            Record::Returned(it) => self.inboxes.note_returned(it),
+            Record::Escalated(it) => self.inboxes.note_escalated(it),
+            Record::PreferencesSet(it) => self.preferences.clone_from(&it.preferences),
             Record::RuleFired(it) => self.rules.fired(seq, it),
             Record::RuleNoted(it) => self.rules.noted(it),
-            Record::ForwardNoted(it) => self.apply_forwarded(it),
+            Record::ForwardNoted(it) => self.forwards.note(it),
         }
     }
 
@@ -282,19 +323,6 @@ impl State {
         self.leader.as_ref()
     }
 
-    /// Returns an inbox, if it was ever written to and not closed since.
-    pub fn inbox(&self, project: &ProjectName, name: &InboxName) -> Option<&Inbox> {
-        self.inboxes.get(project, name)
-    }
-
-    /// Returns the inboxes of one project, or of all, sorted by name.
-    pub fn inboxes(
-        &self,
-        project: Option<&ProjectName>,
-    ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Inbox)> {
-        self.inboxes.iter(project)
-    }
-
     /// Returns the inbox or live session of the project whose name is most similar to `name`; `None` if none is
     /// similar enough. Never `name` itself.
     pub fn nearest_inbox(&self, project: &ProjectName, name: &InboxName) -> Option<InboxName> {
@@ -302,55 +330,8 @@ impl State {
         let alive = sessions.filter(|it| it.is_alive());
         let called = alive.filter_map(|it| it.name()?.parse().ok());
         let called: Vec<InboxName> = called.collect();
-        let known = self.inboxes.names(project).chain(&called);
+        let inboxes = self.inboxes.iter(Some(project));
+        let known = inboxes.map(|(_, name, _)| name).chain(&called);
         nearest::nearest(name, known).cloned()
-    }
-
-    /// Returns the last state that a session reported, and the record that reported it.
-    pub fn session_state(
-        &self,
-        project: &ProjectName,
-        name: &InboxName,
-    ) -> Option<(SessionState, Seq)> {
-        let key = self.sessions.resolve(project, name.as_str())?;
-        let session = self.sessions.get(project, key)?;
-        Some((session.state?, session.seq))
-    }
-
-    /// Returns the project in which a session of this name was last active.
-    pub fn session_project(&self, name: &InboxName) -> Option<&ProjectName> {
-        self.sessions.project_of(name)
-    }
-
-    /// Returns another project that has a session of this name, the one in which it was last active.
-    pub fn session_elsewhere(
-        &self,
-        project: &ProjectName,
-        name: &InboxName,
-    ) -> Option<&ProjectName> {
-        if name.is_reserved() {
-            return None;
-        }
-        self.session_project(name).filter(|it| *it != project)
-    }
-
-    /// Returns the inboxes in which a notification is pending.
-    pub fn places(&self, id: Seq) -> Vec<(ProjectName, InboxName)> {
-        self.inboxes.pending_in(id)
-    }
-
-    /// Whether the person marked this notification as seen.
-    pub fn is_seen(&self, id: Seq) -> bool {
-        self.seen.contains(id)
-    }
-
-    /// Returns the first number that retention left in the log.
-    pub fn trimmed_below(&self) -> Seq {
-        self.retention.below
-    }
-
-    /// Returns until when retention by age pauses, because the wall clock jumped.
-    pub fn retention_paused_until(&self) -> Option<Timestamp> {
-        self.retention.paused_until
     }
 }

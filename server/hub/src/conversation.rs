@@ -32,8 +32,8 @@ impl Speaker {
     /// The session at this place.
     pub fn new(state: &State, key: SessionKey) -> Self {
         Self {
-            name: state.shown_name(&key.0, &key.1).to_owned(),
-            inboxes: state.inboxes_of(&key.0, &key.1),
+            name: state.sessions.shown_name(&key.0, &key.1).to_owned(),
+            inboxes: state.sessions.inboxes_of(&key.0, &key.1),
             key,
         }
     }
@@ -175,7 +175,7 @@ impl Speaker {
         said: &Notification,
     ) -> Result<Option<ConversationEntry>, Rejected> {
         hub.read(|state, _| {
-            let asked = said.reply_to.and_then(|id| state.question(id));
+            let asked = said.reply_to.and_then(|id| state.questions.get(id));
             let answers =
                 asked.is_some_and(|it| it.answer == Some(said.id) && it.from == self.key.1);
             let by = name_of(state, &self.key.0, &said.from);
@@ -205,7 +205,7 @@ impl Speaker {
     /// How a question ended; `None` if it is open.
     fn answer(&self, hub: &Hub, id: Seq, kind: EntryKind) -> Result<Option<GivenAnswer>, Rejected> {
         let found = hub.read(|state, _| {
-            let it = state.question(id).filter(|it| it.state.is_final())?;
+            let it = state.questions.get(id).filter(|it| it.state.is_final())?;
             let by = it.by.as_ref().and_then(|by| by.parse().ok());
             let by = by.map(|by: InboxName| name_of(state, &self.key.0, &by));
             let is_answer = it.state == QuestionState::Answered;
@@ -295,7 +295,6 @@ fn noted(kind: Kind, to: Option<&InboxName>) -> String {
 }
 
 fn name_of(state: &State, project: &ProjectName, name: &InboxName) -> String {
-    state
-        .shown_name(project, state.resolve(project, name))
-        .to_owned()
+    let key = state.sessions.resolve(project, name);
+    state.sessions.shown_name(project, key).to_owned()
 }

@@ -214,7 +214,7 @@ impl HookRequest {
     fn is_for_dashboard(&self) -> bool {
         let is_repeated = || {
             let once = self.once.as_ref()?;
-            self.hub.read(|state, _| state.has_done(once)).ok()
+            self.hub.read(|state, _| state.keys.contains(once)).ok()
         };
         !self.params.watched && (self.hub.has_dashboard() || is_repeated() == Some(true))
     }
@@ -317,7 +317,7 @@ impl HookRequest {
         };
         let (project, session) = (self.project(), self.session());
         self.hub.read(|state, waiters| {
-            let place = state.resolve_key(project, session);
+            let place = state.sessions.resolve_key(project, session);
             // Nearly every hook finds it unchanged, and then none waits for the writer.
             if waiters.read().bypasses(&place) != bypasses {
                 waiters.write().activity().note_mode(place, bypasses);
@@ -396,7 +396,7 @@ impl HookRequest {
     ) -> Result<T, Rejected> {
         let (project, session) = (self.project(), self.session());
         self.hub.read(|state, waiters| {
-            let place = state.resolve_key(project, session);
+            let place = state.sessions.resolve_key(project, session);
             act(waiters.write().activity(), &place)
         })
     }

@@ -155,7 +155,7 @@ impl Hub {
     pub fn start(parts: HubParts) -> (Self, JoinHandle<Result<(), JournalError>>) {
         let (queue, asks) = std::sync::mpsc::sync_channel(parts.queue);
         let log = Arc::new(Log::new(parts.journal));
-        for (project, below) in parts.recovered.state.hidden() {
+        for (project, below) in parts.recovered.state.hidden.iter() {
             log.hide(project, below);
         }
         let metrics = Arc::new(Metrics::new());

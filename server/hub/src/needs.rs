@@ -81,13 +81,14 @@ pub fn list(state: &State, waiters: &SharedWaiters) -> Vec<FoundNeed> {
 pub fn list_at(state: &State, waiters: &SharedWaiters, now: Timestamp) -> Vec<FoundNeed> {
     let questions = state.questions_since(now.plus_millis(-SETTLED_MS));
     let questions = questions.map(|(id, it)| of_question(state, waiters, (id, it), now));
-    let sessions = state.sessions(None);
+    let sessions = state.sessions.iter(None);
     let sessions = sessions.filter_map(|(project, key, session)| {
         let place = (project.clone(), key.clone());
         sessions::find(state, waiters, &place, session, now)
     });
     let messages = state
-        .inboxes(None)
+        .inboxes
+        .iter(None)
         .flat_map(|(project, name, inbox)| of_inbox(state, waiters, (project, name), inbox));
     let mut found: Vec<_> = questions.chain(sessions).chain(messages).collect();
     found.sort_by(|a, b| {
@@ -112,7 +113,7 @@ pub fn find(state: &State, waiters: &SharedWaiters, id: &str) -> Option<FoundNee
     let question = id
         .parse()
         .ok()
-        .and_then(|id| Some((id, state.question(id)?)));
+        .and_then(|id| Some((id, state.questions.get(id)?)));
     if let Some(question) = question {
         return Some(of_question(state, waiters, question, Timestamp::now()));
     }
@@ -126,8 +127,8 @@ fn of_question(
     (id, question): (Seq, &Question),
     now: Timestamp,
 ) -> FoundNeed {
-    let key = state.resolve(&question.project, &question.from);
-    let session = state.session(&question.project, key);
+    let key = state.sessions.resolve(&question.project, &question.from);
+    let session = state.sessions.get(&question.project, key);
     let kind = match question.kind {
         Kind::Approval => NeedKind::Permission,
         _ => NeedKind::Question,
@@ -161,7 +162,7 @@ fn of_question(
                 .map(place_of)
                 .filter(|it| *it != Place::default()),
             project: question.project.clone(),
-            name: state.shown_name(&question.project, key).to_owned(),
+            name: state.sessions.shown_name(&question.project, key).to_owned(),
             session: session.map(|_| key.clone()),
             notification: Some(id),
             revision: id,
@@ -194,7 +195,7 @@ pub fn id_of(session: &Session) -> String {
 
 /// The session that needs this now, or did until the person closed it.
 pub fn session_of(state: &State, id: &str) -> Option<(SessionKey, Seq)> {
-    let mut sessions = state.sessions(None);
+    let mut sessions = state.sessions.iter(None);
     let found = sessions.find(|(_, _, it)| id_of(it) == id);
     found.map(|(project, key, it)| ((project.clone(), key.clone()), it.seq))
 }
@@ -207,10 +208,10 @@ fn is_read(
     name: &InboxName,
 ) -> bool {
     let session = match name.as_str() {
-        InboxName::PRIMARY => state.primary(project),
-        _ => Some(state.resolve(project, name)),
+        InboxName::PRIMARY => state.sessions.primary(project),
+        _ => Some(state.sessions.resolve(project, name)),
     };
-    let session = session.and_then(|it| state.session(project, it));
+    let session = session.and_then(|it| state.sessions.get(project, it));
     session.is_some_and(Session::is_alive) || waiters.read().holder(project, name).is_some()
 }
 
@@ -222,8 +223,7 @@ fn of_inbox<'a>(
     inbox: &'a Inbox,
 ) -> impl Iterator<Item = FoundNeed> + 'a {
     let is_report = move |item: &Item| {
-        let key = state.resolve(project, &item.from);
-        let session = state.session(project, key);
+        let session = state.sessions.with_name(project, &item.from);
         session.is_some_and(|it| it.state.is_some() && it.last == Some(item.seq))
     };
     let is_for_person =
@@ -235,15 +235,15 @@ fn of_inbox<'a>(
         !is_own && !is_other && !is_report(it) && is_for_person()
     });
     urgent.map(move |item| {
-        let key = state.resolve(project, &item.from);
-        let session = state.session(project, key);
+        let key = state.sessions.resolve(project, &item.from);
+        let session = state.sessions.get(project, key);
         FoundNeed {
             need: Need {
                 id: item.seq.to_string(),
                 kind: NeedKind::Urgent,
                 since: item.ts,
                 project: project.clone(),
-                name: state.shown_name(project, key).to_owned(),
+                name: state.sessions.shown_name(project, key).to_owned(),
                 session: session.map(|_| key.clone()),
                 answerable: session.is_some_and(Session::is_alive),
                 notification: Some(item.seq),
@@ -262,7 +262,7 @@ fn silenced(state: &State, sender: (&ProjectName, &InboxName), now: Timestamp) -
     if state.mute_of(sender, now).is_some() {
         return Some(MUTED.into());
     }
-    let quiet = state.preferences().quiet.as_ref();
+    let quiet = state.preferences.quiet.as_ref();
     quiet
         .is_some_and(|it| it.apply(now))
         .then(|| "quiet hours".into())

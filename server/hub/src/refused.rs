@@ -43,9 +43,9 @@ impl AnswerAttempt<'_> {
 async fn record(hub: &Hub, attempt: &AnswerAttempt<'_>, seen: &Evidence) -> Result<(), Rejected> {
     let id = attempt.question;
     let found = hub.read(|state, _| {
-        let asked = state.question(id).filter(|it| it.is_for_person())?;
+        let asked = state.questions.get(id).filter(|it| it.is_for_person())?;
         let name = |it: &InboxName| {
-            let name = state.other_name(&asked.project, it);
+            let name = state.sessions.other_name(&asked.project, it);
             name.unwrap_or(it.as_str()).to_owned()
         };
         Some((asked.project.clone(), name(&asked.from), name(attempt.name)))
@@ -76,8 +76,7 @@ async fn record(hub: &Hub, attempt: &AnswerAttempt<'_>, seen: &Evidence) -> Resu
 fn is_told(hub: &Hub, project: &ProjectName, key: &str) -> Result<bool, Rejected> {
     let is_it = |it: &Question| it.project == *project && it.key.as_deref() == Some(key);
     hub.read(|state, _| {
-        let open = state.questions(false);
-        let of_hub = || open.iter().filter(|(_, it)| it.is_of_hub());
+        let of_hub = || state.questions.open().filter(|(_, it)| it.is_of_hub());
         of_hub().any(|(_, it)| is_it(it)) || of_hub().count() >= MAX_OPEN
     })
 }

@@ -35,10 +35,10 @@ async fn read(
     all: bool,
     texts: PhaseTexts,
 ) -> Result<(Sessions, PhaseTexts), Rejected> {
-    let known = hub.read(|state, _| state.sessions(project.as_ref()).count())?;
+    let known = hub.read(|state, _| state.sessions.iter(project.as_ref()).count())?;
     let found = hub.list(move |state, waiters| {
         let reporting = reporting(state);
-        let found = state.sessions(project.as_ref());
+        let found = state.sessions.iter(project.as_ref());
         let found = found.map(|(project, key, session)| {
             let place = (project.clone(), key.clone());
             (phase::find(state, waiters, &place, session), place, session)
@@ -64,9 +64,8 @@ async fn read(
 
 /// The products whose hooks have reported a session.
 fn reporting(state: &Fold) -> Vec<String> {
-    let registered = state
-        .sessions(None)
-        .filter_map(|(_, _, it)| it.registered.as_ref());
+    let all = state.sessions.iter(None);
+    let registered = all.filter_map(|(_, _, it)| it.registered.as_ref());
     let agents = registered.filter(|it| it.hooks);
     let agents: BTreeSet<&str> = agents.filter_map(|it| it.info.agent.as_deref()).collect();
     let known = |it: &&Agent| agents.contains(it.as_str());
@@ -125,7 +124,7 @@ pub fn shown(
         name: session.shown_name().unwrap_or(key.as_str()).to_owned(),
         project: project.clone(),
         info: SessionInfo { name: None, ..info },
-        primary: state.primary(project) == Some(key),
+        primary: state.sessions.primary(project) == Some(key),
         phase: Phase::default(),
         state: session.state,
         evidence: (!session.evidence.is_empty()).then(|| session.evidence.clone()),
@@ -134,7 +133,7 @@ pub fn shown(
         silent: works && age > SILENT_MS,
         last_seen,
         last: session.last,
-        pending: state.inbox(project, key).map_or(0, Inbox::len) as u64,
+        pending: state.inboxes.get(project, key).map_or(0, Inbox::len) as u64,
         waiter,
         wake,
         unreachable: unreachable.filter(|_| session.is_alive()),

@@ -45,7 +45,10 @@ fn a_query_reads_what_is_durable_and_does_not_wait_for_a_commit() {
     };
     let registered = std::thread::spawn(move || own.submit_blocking(register));
     has_begun.recv().unwrap();
-    let sessions = || hub.read(|state, _| state.sessions(None).count()).unwrap();
+    let sessions = || {
+        hub.read(|state, _| state.sessions.iter(None).count())
+            .unwrap()
+    };
     assert_eq!(sessions(), 0);
     permit.send(()).unwrap();
     assert!(registered.join().unwrap().is_ok());

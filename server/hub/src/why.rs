@@ -163,8 +163,8 @@ impl<'a> Explainer<'a> {
         holder: &Holder,
         why: &str,
     ) -> Explained {
-        let reader = self.state.reader(project, inbox);
-        let reader = reader.filter(|key| self.state.session(project, key).is_some());
+        let reader = self.state.sessions.reader(project, inbox);
+        let reader = reader.filter(|key| self.state.sessions.get(project, key).is_some());
         let is_own = reader.is_none() || holder.session.as_ref() == reader;
         let by = holder_name(holder);
         let (reason, text) = if is_own {
@@ -178,7 +178,7 @@ impl<'a> Explainer<'a> {
 
     fn unattended(&self, (project, inbox): (&ProjectName, &InboxName), item: &Item) -> Explained {
         if inbox.as_str() == InboxName::PERSON {
-            let is_seen = self.state.is_seen(item.seq);
+            let is_seen = self.state.seen.contains(item.seq);
             if is_seen {
                 return Explained::new(Reason::Seen, "the person has read it");
             }
@@ -191,8 +191,8 @@ impl<'a> Explainer<'a> {
                 self.now,
             );
         }
-        let reader = self.state.reader(project, inbox);
-        let session = reader.and_then(|key| Some((key, self.state.session(project, key)?)));
+        let reader = self.state.sessions.reader(project, inbox);
+        let session = reader.and_then(|key| Some((key, self.state.sessions.get(project, key)?)));
         let Some((key, session)) = session else {
             let text = match inbox.as_str() {
                 InboxName::PRIMARY => {
@@ -213,7 +213,7 @@ impl<'a> Explainer<'a> {
         item: &Item,
     ) -> Explained {
         let place = (project.clone(), key.clone());
-        let name = self.state.shown_name(project, key);
+        let name = self.state.sessions.shown_name(project, key);
         match self.waiters.reach(&place, session, self.now.mono) {
             Reach::Ended => {
                 let at = session
@@ -287,10 +287,10 @@ impl<'a> Explainer<'a> {
     pub fn present(&self, place: &SessionKey) -> Vec<String> {
         let (project, key) = place;
         let mut lines = Vec::new();
-        if let Some(session) = self.state.session(project, key) {
-            let is_primary = self.state.primary(project) == Some(key);
+        if let Some(session) = self.state.sessions.get(project, key) {
+            let is_primary = self.state.sessions.primary(project) == Some(key);
             let role = if is_primary { ", the primary" } else { "" };
-            let name = self.state.shown_name(project, key);
+            let name = self.state.sessions.shown_name(project, key);
             lines.push(format!(
                 "session {name}{role}: {}",
                 self.reach_line(place, session)
@@ -306,7 +306,7 @@ impl<'a> Explainer<'a> {
                 .iter()
                 .map(|it| format!("{}: {}", it.way.as_str(), it.why)),
         );
-        let pending = self.state.inbox(project, key).map_or(0, Inbox::len);
+        let pending = self.state.inboxes.get(project, key).map_or(0, Inbox::len);
         if pending == 0 {
             lines.push("nothing is pending in its inbox".into());
         }

@@ -301,7 +301,7 @@ impl Writer {
         {
             if let (Command::Hook(hook), Ok(done)) = (command, verdict)
                 && let (Some(held), Some(id)) = (&hook.held, done.ids.first())
-                && let Some(question) = self.state.question(*id)
+                && let Some(question) = self.state.questions.get(*id)
             {
                 let waiters = locked.get_or_insert_with(|| self.waiters.write());
                 // A hook that asks again, at the next hub, gets no more time.

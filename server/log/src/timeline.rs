@@ -116,7 +116,8 @@ impl Timeline {
     /// Returns the sessions whose phase a record may have changed.
     fn concerned(&self, state: &State, record: &Record) -> Vec<SessionKey> {
         let key = |project: &ProjectName, name: &InboxName| {
-            (project.clone(), state.resolve(project, name).clone())
+            let key = state.sessions.resolve(project, name);
+            (project.clone(), key.clone())
         };
         match record {
             Record::Notified(it) => {
@@ -185,8 +186,8 @@ impl Lane {
 
 /// The session that asked a question.
 fn asker(state: &State, id: Seq) -> Option<SessionKey> {
-    let question = state.question(id)?;
-    let asker = state.resolve(&question.project, &question.from);
+    let question = state.questions.get(id)?;
+    let asker = state.sessions.resolve(&question.project, &question.from);
     Some((question.project.clone(), asker.clone()))
 }
 
@@ -196,7 +197,7 @@ fn phase_of(
     heard: Timestamp,
     now: Timestamp,
 ) -> Option<SessionPhase> {
-    let session = state.session(project, key)?;
+    let session = state.sessions.get(project, key)?;
     Some(state.phase(project, key, session, heard, now))
 }
 

@@ -191,6 +191,6 @@ mod tests {
             }
             assert_eq!(view.read(State::head).unwrap(), head);
         }
-        assert!((1..=head).all(|id| view.followed().state.is_seen(id)));
+        assert!((1..=head).all(|id| view.followed().state.seen.contains(id)));
     }
 }

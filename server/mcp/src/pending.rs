@@ -178,9 +178,10 @@ fn has_hooks(hub: &Hub, caller: &McpCaller) -> Result<bool, ApiError> {
         return Ok(false);
     };
     let found = hub.read(|state, _| {
-        let (project, key) = state.resolve_key(caller.project.clone(), session);
+        let (project, key) = state.sessions.resolve_key(caller.project.clone(), session);
         state
-            .session(&project, &key)
+            .sessions
+            .get(&project, &key)
             .is_some_and(Session::has_hooks)
     });
     Ok(found?)

@@ -319,8 +319,8 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
             pane: info.pane.clone(),
             pane_delivery: info.pane_delivery == Some(true),
             busy: why_not_idle(session),
-            dialog_since: state.dialog_since(project, key),
-            holds_dialog: state.holds_dialog(project, key),
+            dialog_since: state.questions.dialog_since(project, key),
+            holds_dialog: state.questions.holds_dialog(project, key),
             is_unattended: reach == Reach::Idle,
             bypasses: waiters.bypasses(&place),
             unproven_paste: has_unproven_paste(state, &place),
@@ -328,7 +328,7 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
             key: place,
         })
     };
-    state.sessions(None).filter_map(candidate).collect()
+    state.sessions.iter(None).filter_map(candidate).collect()
 }
 
 /// Why a session is not idle by its hooks.
@@ -344,8 +344,10 @@ fn why_not_idle(session: &Session) -> Option<&'static str> {
 
 /// The ways that failed for each pending notification that wakes the session.
 fn pending(state: &State, (project, key): &SessionKey) -> Vec<Vec<Way>> {
-    let inboxes = state.inboxes_of(project, key);
-    let inboxes = inboxes.iter().filter_map(|it| state.inbox(project, it));
+    let inboxes = state.sessions.inboxes_of(project, key);
+    let inboxes = inboxes
+        .iter()
+        .filter_map(|it| state.inboxes.get(project, it));
     let items = inboxes.flat_map(Inbox::offerable);
     items
         .filter(|item| item.wakes)
@@ -355,8 +357,10 @@ fn pending(state: &State, (project, key): &SessionKey) -> Vec<Vec<Way>> {
 
 /// Whether a pending notification was announced in the session's pane, and no hook has delivered it since.
 fn has_unproven_paste(state: &State, (project, key): &SessionKey) -> bool {
-    let inboxes = state.inboxes_of(project, key);
-    let inboxes = inboxes.iter().filter_map(|it| state.inbox(project, it));
+    let inboxes = state.sessions.inboxes_of(project, key);
+    let inboxes = inboxes
+        .iter()
+        .filter_map(|it| state.inboxes.get(project, it));
     let mut pending = inboxes.flat_map(Inbox::pending);
     pending.any(|item| {
         let shown = item.emitted.map(|(_, way)| way);
@@ -455,7 +459,7 @@ async fn change_again(hub: Hub, file: Transport, pushed: PushedBatch) {
     tokio::time::sleep(CHANGE_AGAIN).await;
     let is_announced = hub.read(|state, _| {
         pushed.items.iter().any(|(name, ids)| {
-            let inbox = state.inbox(&pushed.project, name);
+            let inbox = state.inboxes.get(&pushed.project, name);
             let shown = |id: &Seq| inbox?.get(*id)?.emitted;
             let by = |id| shown(id).is_some_and(|(_, way)| way == pushed.way);
             ids.iter().any(by)

@@ -211,16 +211,12 @@ async fn take(hub: &Hub, outstanding: &Outstanding, line: Line, pid: Option<u32>
 fn session_of(hub: &Hub, pid: u32) -> Option<(ProjectName, InboxName, bool)> {
     let started = hub_protocol::process::started(pid);
     let found = hub.read(|state, _| {
-        state.sessions(None).find_map(|(project, key, session)| {
+        let mut sessions = state.sessions.iter(None);
+        sessions.find_map(|(project, key, session)| {
             let process = session.info()?.process.as_ref()?;
             let is_it = process.pid == pid && process.started == started && session.is_alive();
-            is_it.then(|| {
-                (
-                    project.clone(),
-                    key.clone(),
-                    state.primary(project) == Some(key),
-                )
-            })
+            let is_primary = || state.sessions.primary(project) == Some(key);
+            is_it.then(|| (project.clone(), key.clone(), is_primary()))
         })
     });
     found.ok().flatten()

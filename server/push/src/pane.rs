@@ -62,7 +62,7 @@ impl PastePane {
     async fn ready(&self) -> Result<Pane, String> {
         let (project, key) = &self.key;
         let prompted = self.hub.read(|state, _| {
-            let session = state.session(project, key);
+            let session = state.sessions.get(project, key);
             let alive = session.filter(|it| it.is_alive()).ok_or("it has ended")?;
             why_not_idle(alive).map_or_else(|| Ok(last_prompt(alive)), Err)
         });

@@ -229,7 +229,7 @@ fn contents(
         journal,
         &Snapshots::new(&files.snapshots(), journal.epoch()),
     );
-    if let Some(loss) = folded.as_ref().ok().and_then(|it| it.state.loss()) {
+    if let Some(loss) = folded.as_ref().ok().and_then(|it| it.state.losses.unread()) {
         report.problem(
             &format!(
                 "{} notifications that nobody had read were lost, numbers {} to {}",

@@ -192,7 +192,7 @@ mod tests {
             let moved = Record::decode(entries[0].kind, &entries[0].payload).unwrap();
             let delta_ms = days * DAY_MS;
             assert_eq!(moved, Record::ClockMoved(ClockMoved { delta_ms, at: now }));
-            let paused = fold(&journal).unwrap().retention_paused_until();
+            let paused = fold(&journal).unwrap().retention.paused_until();
             assert!(paused.is_some_and(|until| until > now));
         }
     }

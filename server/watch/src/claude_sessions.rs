@@ -110,7 +110,10 @@ pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationTo
 /// The sessions of Claude Code on this machine that their hooks have reported.
 fn known_sessions(hub: &Hub, boot_id: &str) -> Vec<KnownSession> {
     let found = hub.read(|state, waiters| {
-        let all = state.sessions(None).filter(|(_, _, it)| it.has_hooks());
+        let all = state
+            .sessions
+            .iter(None)
+            .filter(|(_, _, it)| it.has_hooks());
         let known = |(project, key, session): (&ProjectName, &InboxName, &Session)| {
             let info = session.info()?;
             let here = info.agent.as_deref() == Some("claude") && !session.is_headless();
@@ -131,8 +134,8 @@ fn known_session(
 ) -> KnownSession {
     let place = (project.clone(), key.clone());
     let form = waiters.read().form(&place);
-    let form = form.and_then(|id| state.question(id));
-    let dialog = state.dialog_since(project, key);
+    let form = form.and_then(|id| state.questions.get(id));
+    let dialog = state.questions.dialog_since(project, key);
     KnownSession {
         key: place,
         process,
@@ -256,7 +259,7 @@ fn is_of(hub: &Hub, file: &SessionFile, session: &KnownSession) -> bool {
     let Ok(id) = id.parse::<InboxName>() else {
         return false;
     };
-    let key = hub.read(|state, _| state.find_key(&session.key.0, &id));
+    let key = hub.read(|state, _| state.sessions.find_key(&session.key.0, &id));
     key.is_ok_and(|key| key.as_ref() == Some(&session.key))
 }
 

@@ -88,7 +88,7 @@ pub async fn watch(hub: Hub, shutdown: CancellationToken) {
 fn threads(hub: &Hub, boot_id: &str) -> Vec<Thread> {
     let found = hub.read(|state, _| {
         let in_turn = |it: &Session| it.has_hooks() && it.is_in_turn() && !it.is_headless();
-        let all = state.sessions(None).filter(|(_, _, it)| in_turn(it));
+        let all = state.sessions.iter(None).filter(|(_, _, it)| in_turn(it));
         let thread = |(project, key, session): (&ProjectName, &InboxName, &Session)| {
             let registered = session.registered.as_ref()?;
             let info = &registered.info;

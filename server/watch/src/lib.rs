@@ -54,7 +54,12 @@ async fn record_refused(hub: &Hub, body: &str) {
     let Some((answer, id)) = answer.and_then(|it| it.reply_to.map(|id| (it, id))) else {
         return;
     };
-    let is_open = hub.read(|state, _| state.question(id).is_some_and(|it| !it.state.is_final()));
+    let is_open = hub.read(|state, _| {
+        state
+            .questions
+            .get(id)
+            .is_some_and(|it| !it.state.is_final())
+    });
     if is_open.unwrap_or(false) {
         let refused = AnswerAttempt {
             question: id,

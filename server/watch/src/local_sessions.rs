@@ -102,7 +102,7 @@ struct LocalSession {
 fn local_sessions(hub: &Hub) -> Vec<LocalSession> {
     let host = host();
     let found = hub.read(|state, _| {
-        let alive = state.sessions(None).filter(|(_, _, it)| it.is_alive());
+        let alive = state.sessions.iter(None).filter(|(_, _, it)| it.is_alive());
         let local = |(project, key, it): (&ProjectName, &InboxName, &Session)| {
             let info = it.info()?;
             let elsewhere = info.host.as_ref().is_some_and(|it| *it != host);

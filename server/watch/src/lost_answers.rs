@@ -43,7 +43,7 @@ async fn reopen(hub: &Hub) {
 fn lost(hub: &Hub) -> Vec<Seq> {
     let lost = hub.read(|state, waiters| {
         let waiters = waiters.read();
-        let stored = state.undelivered_questions();
+        let stored = state.questions.with_stored_answers();
         stored.filter(|id| !waiters.is_held(*id)).collect()
     });
     lost.unwrap_or_default()
@@ -61,7 +61,7 @@ mod tests {
         let hub = memory_hub();
         let id = lost_answer(&hub).await;
         let is_open = || {
-            let state = hub.read(|state, _| state.question(id).map(|it| it.state));
+            let state = hub.read(|state, _| state.questions.get(id).map(|it| it.state));
             state.unwrap() == Some(QuestionState::Open)
         };
         let back = hub.submit(held_question()).await.unwrap();

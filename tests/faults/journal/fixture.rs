@@ -41,7 +41,7 @@ fn a_journal_and_a_snapshot_of_every_format_are_read() {
         let snapshots = Snapshots::new(&dir.path().join("snapshots"), journal.epoch());
         let recovered = recover(&journal, &snapshots).unwrap();
         assert_eq!((recovered.snapshot, recovered.seq), (60, 100));
-        assert!((1..=100).all(|id| recovered.state.is_seen(id)));
+        assert!((1..=100).all(|id| recovered.state.seen.contains(id)));
     }
 }
 

@@ -41,7 +41,12 @@ impl Driver {
         match action {
             Action::Lasted(session, ago) => self.lasted(session, *ago),
             Action::StartProgram => {
-                let oldest = self.state.open_runs().next().map(|(firing, _)| firing);
+                let oldest = self
+                    .state
+                    .rules
+                    .open_runs()
+                    .next()
+                    .map(|(firing, _)| firing);
                 if let Some(firing) = oldest {
                     self.model.runs.remove(0);
                     self.must(&Command::Rule(RuleCommand::Start(firing)));

@@ -107,8 +107,7 @@ impl Hub {
     }
 
     pub(super) fn state_of(&self, id: &str) -> Option<SessionState> {
-        let told = self.state.session_state(&project(), &name(id));
-        told.map(|(state, _)| state)
+        self.state.sessions.with_name(&project(), &name(id))?.state
     }
 
     /// Returns the text of a notification.

@@ -12,7 +12,7 @@ fn answer(from: &str, id: Seq) -> Draft {
 
 impl Hub {
     fn reach(&self, id: Seq) -> AnswerPath {
-        let question = self.state.question(id).expect("a question");
+        let question = self.state.questions.get(id).expect("a question");
         self.state.reach(question)
     }
 
@@ -26,7 +26,7 @@ impl Hub {
     }
 
     fn delivery_with(&self, id: Seq, hook: HookConnection) -> Option<AnswerDelivery> {
-        let question = self.state.question(id).expect("a question");
+        let question = self.state.questions.get(id).expect("a question");
         self.state.answer_delivery(question, hook)
     }
 

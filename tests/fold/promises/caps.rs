@@ -28,7 +28,7 @@ fn a_batch_cannot_pass_the_cap_either() {
     let mut hub = Hub::new();
     let batch = to_new_inboxes("p", 1001);
     assert_eq!(hub.try_notify(batch), Err(too_many("the project", 1000)));
-    assert_eq!(hub.state.inboxes(None).count(), 0);
+    assert_eq!(hub.state.inboxes.iter(None).count(), 0);
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn all_projects_have_ten_thousand_inboxes_at_most() {
     let two_more = [to_new_inboxes("r", 1), to_new_inboxes("s", 1)].concat();
     assert_eq!(hub.try_notify(two_more), Err(too_many("the hub", 10_000)));
     hub.run(&notify(to_new_inboxes("r", 1)));
-    assert_eq!(hub.state.inboxes(None).count(), 10_000);
+    assert_eq!(hub.state.inboxes.iter(None).count(), 10_000);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn closing_an_inbox_frees_its_slot() {
     hub.run(&notify(to_new_inboxes(ProjectName::DEFAULT, 1000)));
     hub.close("inbox-7").unwrap();
     hub.say(sent("ci", "another"));
-    assert_eq!(hub.state.inboxes(Some(&project())).count(), 1000);
+    assert_eq!(hub.state.inboxes.iter(Some(&project())).count(), 1000);
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn the_empty_inboxes_of_ended_sessions_make_room_for_the_next_session() {
         hub.hook(&session, AgentEvent::Ended);
     }
     hub.restart();
-    assert_eq!(hub.state.inboxes(Some(&project())).count(), 1000);
+    assert_eq!(hub.state.inboxes.iter(Some(&project())).count(), 1000);
     for (session, exists) in [
         ("s0", false),
         ("s199", false),
@@ -93,12 +93,13 @@ fn empty_inboxes_of_all_projects_make_room_at_the_cap_of_the_hub() {
     let another = || vec![sent("ci", "one-more").project("q")];
     assert_eq!(hub.try_notify(another()), Err(too_many("the hub", 10_000)));
     let emptied = name("inbox-7");
-    let pending = hub.state.inbox(&"p3".parse().unwrap(), &emptied).unwrap();
+    let p3 = "p3".parse().unwrap();
+    let pending = hub.state.inboxes.get(&p3, &emptied).unwrap();
     let ids = pending.pending().map(|it| it.seq).collect();
     hub.run(&Command::Withdraw { ids });
     hub.run(&notify(another()));
-    assert_eq!(hub.state.inboxes(None).count(), 10_000);
-    assert!(hub.state.inbox(&"p3".parse().unwrap(), &emptied).is_none());
+    assert_eq!(hub.state.inboxes.iter(None).count(), 10_000);
+    assert!(hub.state.inboxes.get(&p3, &emptied).is_none());
 }
 
 #[test]
@@ -232,8 +233,8 @@ fn all_registrations_have_16_mib_and_ended_sessions_make_room() {
     }
     hub.restart();
     hub.run(&another(1));
-    assert!(hub.state.session(&project(), &name("s7")).is_none());
-    assert!(hub.state.session(&project(), &name("s3")).is_some());
+    assert!(hub.state.sessions.get(&project(), &name("s7")).is_none());
+    assert!(hub.state.sessions.get(&project(), &name("s3")).is_some());
     hub.run(&another(2));
     assert!(hub.ask(&another(3)).is_err());
     assert_eq!(hub.pending("s5").len(), 1, "it was not read yet");
@@ -248,7 +249,8 @@ fn the_last_64_ids_and_former_names_mean_a_session() {
             hook.info.title = Some(format!("title{n}"));
         });
     }
-    let finds = |hub: &Hub, text: &str| hub.state.find_key(&project(), &name(text)).is_some();
+    let find = |hub: &Hub, text: &str| hub.state.sessions.find_key(&project(), &name(text));
+    let finds = |hub: &Hub, text: &str| find(hub, text).is_some();
     for (text, known) in [
         ("id5", false),
         ("id6", true),

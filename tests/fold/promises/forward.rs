@@ -16,12 +16,12 @@ fn note(up_to: Option<Seq>, answer: Option<&str>) -> Command {
 #[test]
 fn a_position_outlives_a_restart_and_the_reset_of_a_project() {
     let mut hub = Hub::new();
-    assert_eq!(hub.state.forward("phone"), None);
+    assert_eq!(hub.state.forwards.get("phone"), None);
     hub.run(&note(Some(7), None));
     hub.run(&note(None, Some("m1")));
     hub.run(&reset(true));
     hub.restart();
-    let cursor = hub.state.forward("phone").unwrap();
+    let cursor = hub.state.forwards.get("phone").unwrap();
     assert_eq!((cursor.up_to, cursor.answer.as_deref()), (7, Some("m1")));
 }
 
@@ -33,7 +33,7 @@ fn a_position_never_goes_back_and_one_that_is_known_records_nothing() {
     for known in [note(Some(7), None), note(Some(3), None), note(None, None)] {
         assert_eq!(hub.run(&known), []);
     }
-    assert_eq!(hub.state.forward("phone").unwrap().up_to, 7);
+    assert_eq!(hub.state.forwards.get("phone").unwrap().up_to, 7);
 }
 
 #[test]

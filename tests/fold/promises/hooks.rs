@@ -344,13 +344,13 @@ fn the_next_step_withdraws_the_sessions_own_questions() {
         for waits in [asks("?"), permission(), idle(), stop("ok?")] {
             let mut hub = working();
             hub.hook("w1", waits);
-            let id = hub.state.questions(true).first().map(|(id, _)| *id);
+            let id = hub.state.questions.all().next().map(|(id, _)| id);
             let id = id.unwrap_or_else(|| hub.pending("primary")[0]);
             hub.hook("w1", next.clone());
-            if next != AgentEvent::Ended || hub.state.question(id).is_some() {
+            if next != AgentEvent::Ended || hub.state.questions.get(id).is_some() {
                 assert_eq!(hub.status(id), Status::Withdrawn, "{next:?}");
             }
-            let state = hub.state.question(id).map(|it| it.state);
+            let state = hub.state.questions.get(id).map(|it| it.state);
             assert!(state.is_none_or(|it| it == QuestionState::Withdrawn));
         }
     }
@@ -394,7 +394,7 @@ fn a_stop_is_told_after_a_dialog_that_nobody_could_answer() {
         let mut hub = working();
         hub.hook("w1", dialog);
         hub.tells("w1", stop("denied"), "complete lead! primary!");
-        assert!(hub.state.questions(false).is_empty());
+        assert!(hub.state.questions.open().next().is_none());
     }
 }
 
@@ -405,13 +405,13 @@ fn an_open_question_replaces_the_stop_of_its_own_turn_only() {
     hub.tells("w1", stop("asked"), "");
     hub.hook("w1", prompt(Wake));
     hub.tells("w1", stop("other work"), "complete lead! primary!");
-    assert_eq!(hub.state.questions(false).len(), 1);
+    assert_eq!(hub.state.questions.open().count(), 1);
 }
 
 #[test]
 fn a_stop_is_told_after_an_interruption_that_was_only_derived() {
     let mut hub = working();
-    let (_, seq) = hub.state.session_state(&project(), &name("w1")).unwrap();
+    let seq = hub.session("w1").seq;
     hub.derived("w1", seq, AgentEvent::Interrupted);
     hub.tells("w1", stop("done"), "complete lead! primary!");
 }
@@ -451,7 +451,7 @@ fn leaving_a_dialog_closes_its_question() {
 #[test]
 fn an_event_derived_from_an_older_state_changes_nothing() {
     let mut hub = working();
-    let seq = |hub: &Hub| hub.state.session(&project(), &name("w1")).unwrap().seq;
+    let seq = |hub: &Hub| hub.session("w1").seq;
     let before = seq(&hub);
     hub.hook("w1", asks("?"));
     assert_eq!(hub.derived("w1", before, AgentEvent::Interrupted), []);
@@ -463,7 +463,8 @@ fn an_event_derived_from_an_older_state_changes_nothing() {
     hub.end("w1", true);
     assert_eq!(hub.derived("w1", now, permission()), [], "it has ended");
     assert_eq!(hub.derived("unknown", 0, permission()), []);
-    assert!(hub.state.session(&project(), &name("unknown")).is_none());
+    let unknown = name("unknown");
+    assert!(hub.state.sessions.get(&project(), &unknown).is_none());
 }
 
 #[test]

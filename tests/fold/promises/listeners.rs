@@ -87,7 +87,7 @@ fn the_notification_of_a_question_says_how_to_answer_it() {
     let end = format!("Answer: hubctl answer {id} \"…\"");
     assert!(hub.last_msg().starts_with("Session w1 needs input"));
     assert!(hub.last_msg().ends_with(&end), "{}", hub.last_msg());
-    assert_eq!(hub.state.questions(true).len(), 1);
+    assert_eq!(hub.state.questions.all().count(), 1);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn the_notification_of_a_dialog_says_where_it_is_shown() {
     let begin = "Session w1 needs input: Agent w1 asks: Which?";
     let end = "It is answered in its own terminal.";
     assert!(hub.last_msg().starts_with(begin) && hub.last_msg().ends_with(end));
-    assert_eq!(hub.state.questions(true).len(), 1);
+    assert_eq!(hub.state.questions.all().count(), 1);
 }
 
 #[test]

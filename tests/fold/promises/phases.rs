@@ -7,8 +7,8 @@ use super::*;
 
 impl Hub {
     fn phase(&self, id: &str) -> SessionPhase {
-        let key = self.state.resolve(&project(), &name(id)).clone();
-        let session = self.state.session(&project(), &key).unwrap();
+        let key = self.state.sessions.resolve(&project(), &name(id)).clone();
+        let session = self.state.sessions.get(&project(), &key).unwrap();
         self.state
             .phase(&project(), &key, session, self.now, self.now)
     }
@@ -22,7 +22,7 @@ impl Hub {
 impl Hub {
     /// The person closes what a session needs, until a time or for good.
     fn close_need(&mut self, id: &str, until: Option<Timestamp>) {
-        let of = self.state.session(&project(), &name(id)).unwrap().seq;
+        let of = self.state.sessions.get(&project(), &name(id)).unwrap().seq;
         let session = (project(), name(id));
         self.run(&Command::CloseNeed { session, of, until });
     }
@@ -77,7 +77,7 @@ fn a_need_that_the_person_snoozed_opens_again() {
 fn a_need_is_closed_only_in_the_state_that_the_person_saw() {
     let mut hub = typed();
     hub.hook("w1", stop("All tests pass."));
-    let of = hub.state.session(&project(), &name("w1")).unwrap().seq;
+    let of = hub.session("w1").seq;
     hub.hook("w1", prompt(Person));
     hub.hook("w1", stop("Which of the two?"));
     let session = (project(), name("w1"));
@@ -169,7 +169,7 @@ fn a_session_that_died_at_work_is_blocked_until_the_person_closes_that() {
 #[test]
 fn a_session_that_reports_nothing_at_work_is_blocked_after_ten_minutes() {
     let hub = typed();
-    let session = hub.state.session(&project(), &name("w1")).unwrap();
+    let session = hub.session("w1");
     let later = |millis| hub.now.plus_millis(millis);
     let phase = |heard, now| {
         let phase = hub

@@ -23,11 +23,11 @@ fn set(wanted: Preferences) -> Command {
 #[test]
 fn preferences_outlive_a_restart_and_the_reset_of_a_project() {
     let mut hub = Hub::new();
-    assert_eq!(*hub.state.preferences(), Preferences::default());
+    assert_eq!(hub.state.preferences, Preferences::default());
     hub.run(&set(wanted()));
     hub.run(&reset(false));
     hub.restart();
-    assert_eq!(*hub.state.preferences(), wanted());
+    assert_eq!(hub.state.preferences, wanted());
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn withdraw(id: Seq, by: &str) -> Command {
 
 impl Hub {
     pub(super) fn asked(&self, id: Seq) -> (QuestionState, Option<&str>, Option<Seq>) {
-        let question = self.state.question(id).expect("a question");
+        let question = self.state.questions.get(id).expect("a question");
         (question.state, question.by.as_deref(), question.answer)
     }
 }
@@ -45,8 +45,8 @@ fn a_question_is_open_then_claimed_then_answered() {
     tells(&hub.answer("lead", id).unwrap(), "answer w1!");
     let by = Some("lead");
     assert_eq!(hub.asked(id), (QuestionState::Answered, by, Some(id + 2)));
-    assert!(hub.state.questions(false).is_empty());
-    assert_eq!(hub.state.questions(true).len(), 1);
+    assert!(hub.state.questions.open().next().is_none());
+    assert_eq!(hub.state.questions.all().count(), 1);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn a_read_question_keeps_its_text_until_it_is_settled_and_trimmed() {
     let below = hub.state.head() + 1;
     assert_eq!(hub.state.needed_below(below), [(open, open)]);
     hub.run(&trim(below, &[open]));
-    assert_eq!(hub.state.question(settled), None);
+    assert_eq!(hub.state.questions.get(settled), None);
     let carried = Some(below);
     assert_eq!(hub.state.location(open), carried);
     hub.restart();
@@ -97,10 +97,10 @@ fn a_read_question_keeps_its_text_until_it_is_settled_and_trimmed() {
     hub.ack("w1", &[answer]);
     hub.restart();
     assert_eq!(hub.state.location(open), carried);
-    assert!(answer > hub.state.trimmed_below(), "its answer is there");
+    assert!(answer > hub.state.retention.below(), "its answer is there");
     hub.run(&trim(below + 1, &[]));
     assert_eq!(hub.state.location(open), None);
-    assert_eq!(hub.state.question(open), None);
+    assert_eq!(hub.state.questions.get(open), None);
 }
 
 #[test]
@@ -132,10 +132,10 @@ fn a_reset_withdraws_open_questions_with_a_record_each() {
         assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);
     }
     assert_eq!(hub.asked(answered).0, QuestionState::Answered);
-    assert!(hub.state.questions(false).is_empty());
+    assert!(hub.state.questions.open().next().is_none());
     assert_eq!(hub.due(), None);
     hub.run(&reset(true));
-    assert_eq!(hub.state.question(answered), None);
+    assert_eq!(hub.state.questions.get(answered), None);
 }
 
 #[test]

@@ -250,7 +250,7 @@ fn an_event_from_outside_the_sessions_hooks_proves_nothing() {
     hub.held_hook("w1", AgentEvent::Worked);
     assert_eq!(hub.status(id), Status::Pending);
     // A file is no proof either.
-    let seq = hub.state.session(&project(), &name("w1")).unwrap().seq;
+    let seq = hub.session("w1").seq;
     hub.derived("w1", seq, AgentEvent::Worked);
     assert_eq!(hub.status(id), Status::Pending);
     hub.hook("w1", AgentEvent::Worked);

@@ -129,7 +129,7 @@ fn a_session_is_found_by_id_name_alias_or_a_prefix_of_its_own() {
         hub.finds(text, Some("abc-1"));
     }
     hub.finds("ab", None);
-    let refusal = hub.state.find_session(&project(), &name("tets"));
+    let refusal = hub.state.sessions.find(&project(), &name("tets"));
     let nearest = Some("test".to_owned());
     assert!(matches!(refusal, Err(Refusal::UnknownSession { nearest: it, .. }) if it == nearest));
 }
@@ -143,7 +143,8 @@ fn another_id_of_the_same_process_is_the_same_session() {
     hub.run(&listen("a", "old", None, true));
     hub.start("new", process(7));
     hub.restart();
-    assert_eq!(hub.state.resolve(&project(), &name("new")), &name("old"));
+    let (old, new) = (name("old"), name("new"));
+    assert_eq!(hub.state.sessions.resolve(&project(), &new), &old);
     let after = hub.say(sent("ci", "new"));
     assert_eq!(hub.pending("old"), [waiting, after]);
     let own = said("new", Kind::Answer).reply_to(question);
@@ -153,7 +154,7 @@ fn another_id_of_the_same_process_is_the_same_session() {
         said("new", Kind::Complete),
         "complete primary!, complete a!",
     );
-    assert_eq!(hub.state.sessions(None).count(), 1);
+    assert_eq!(hub.state.sessions.iter(None).count(), 1);
 }
 
 #[test]
@@ -161,7 +162,7 @@ fn another_process_is_another_session() {
     let mut hub = Hub::new();
     hub.start("old", process(7));
     hub.start("new", process(8));
-    assert_eq!(hub.state.sessions(None).count(), 2);
+    assert_eq!(hub.state.sessions.iter(None).count(), 2);
     hub.start("old", process(8));
     hub.start("cleared", process(8));
     hub.finds("cleared", Some("old"));
@@ -175,7 +176,7 @@ fn sessions_that_share_a_process_are_several() {
             (it.info, it.shares_process) = (process(7), true);
         });
     }
-    assert_eq!(hub.state.sessions(None).count(), 2);
+    assert_eq!(hub.state.sessions.iter(None).count(), 2);
 }
 
 #[test]
@@ -262,12 +263,13 @@ fn a_former_name_does_not_resolve_in_another_project() {
     hub.restart();
     hub.finds("main", Some("uuid"));
     let elsewhere: ProjectName = "elsewhere".parse().unwrap();
-    let place = |text| hub.state.resolve_key(elsewhere.clone(), name(text));
+    let sessions = &hub.state.sessions;
+    let place = |text| sessions.resolve_key(elsewhere.clone(), name(text));
     assert_eq!(place("main"), (elsewhere.clone(), name("main")));
     assert_eq!(place("uuid"), (project(), name("uuid")), "an agent's id");
     let mut hook = hook("another", AgentEvent::Started);
     (hook.project, hook.given) = (elsewhere.clone(), Some(name("main")));
-    let (place, _) = hub.state.key_of_hook(&hook);
+    let (place, _) = hub.state.sessions.key_of_hook(&hook);
     assert_eq!(place, (elsewhere, name("main")));
 }
 

@@ -67,7 +67,7 @@ fn a_carried_item_keeps_its_mark_and_takes_no_memory_once_it_was_read() {
     let (mut hub, id) = Hub::with(Kind::Complete);
     hub.run(&mark(&[id], None, true));
     hub.run(&trim(2, &[id]));
-    assert!(hub.state.is_seen(id));
+    assert!(hub.state.seen.contains(id));
     hub.ack("primary", &[id]);
     let text = serde_json::to_string(&hub.state).unwrap();
     assert!(text.contains(r#""carried":{}"#), "{text}");
@@ -78,7 +78,7 @@ fn the_log_is_never_trimmed_twice_nor_beyond_its_head() {
     let mut hub = Hub::new();
     hub.say(said("w1", Kind::Progress));
     hub.run(&trim(99, &[]));
-    assert_eq!(hub.state.trimmed_below(), 2);
+    assert_eq!(hub.state.retention.below(), 2);
     assert_eq!(hub.run(&trim(2, &[])), []);
 }
 
@@ -89,17 +89,22 @@ fn what_was_evicted_unread_is_told_until_the_person_has_settled_the_question() {
     let read = hub.say(said("w1", Kind::Complete));
     hub.ack("primary", &[read]);
     hub.run(&trim(second, &[]));
-    let lost = |hub: &Hub| hub.state.loss().map(|it| (it.count, it.from, it.to));
+    let lost = |hub: &Hub| {
+        hub.state
+            .losses
+            .unread()
+            .map(|it| (it.count, it.from, it.to))
+    };
     assert_eq!(lost(&hub), Some((1, first, first)));
     hub.run(&trim(read + 1, &[]));
     assert_eq!(lost(&hub), Some((2, first, second)));
-    assert_eq!(hub.state.untold_loss(), hub.state.loss());
+    assert_eq!(hub.state.losses.untold(), hub.state.losses.unread());
     let question = |hub: &mut Hub| hub.say(said("hub", Kind::Question).to("person").key(Loss::KEY));
     hub.say(said("w1", Kind::Question).to("person").key(Loss::KEY));
-    assert!(hub.state.untold_loss().is_some(), "an agent said that");
+    assert!(hub.state.losses.untold().is_some(), "an agent said that");
     let replaced = question(&mut hub);
     assert_eq!(
-        (lost(&hub), hub.state.untold_loss()),
+        (lost(&hub), hub.state.losses.untold()),
         (Some((2, first, second)), None)
     );
     let asked = question(&mut hub);
@@ -111,7 +116,7 @@ fn what_was_evicted_unread_is_told_until_the_person_has_settled_the_question() {
     hub.restart();
     let third = hub.say(said("w1", Kind::Complete));
     hub.run(&trim(third + 1, &[asked]));
-    assert_eq!(hub.state.untold_loss().map(|it| it.count), Some(3));
+    assert_eq!(hub.state.losses.untold().map(|it| it.count), Some(3));
     hub.run(&Command::WithdrawQuestion {
         id: asked,
         by: name("person"),
@@ -128,16 +133,19 @@ fn unreadable_records_are_told_once_and_an_agent_cannot_claim_that_they_are() {
     let mut hub = Hub::new();
     let key = Loss::key_of(&[(5, 9), (20, 20)]);
     hub.say(said("w1", Kind::Question).to("person").key(&key));
-    assert_eq!(hub.state.untold_part((1, 30)), [(1, 30)]);
-    assert!(!hub.state.has_unreadable());
+    assert_eq!(hub.state.losses.untold_part((1, 30)), [(1, 30)]);
+    assert!(!hub.state.questions.has_unreadable());
     let asked = hub.say(said("hub", Kind::Question).to("person").key(&key));
-    assert!(hub.state.has_unreadable());
+    assert!(hub.state.questions.has_unreadable());
     hub.restart();
-    assert_eq!(hub.state.untold_part((1, 30)), [(1, 4), (10, 19), (21, 30)]);
+    assert_eq!(
+        hub.state.losses.untold_part((1, 30)),
+        [(1, 4), (10, 19), (21, 30)]
+    );
     hub.run(&Command::WithdrawQuestion {
         id: asked,
         by: name("person"),
     });
-    assert!(!hub.state.has_unreadable());
-    assert_eq!(hub.state.untold_part((5, 9)), []);
+    assert!(!hub.state.questions.has_unreadable());
+    assert_eq!(hub.state.losses.untold_part((5, 9)), []);
 }

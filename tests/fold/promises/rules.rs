@@ -40,7 +40,7 @@ fn a_firing_is_in_the_commit_of_its_notification_with_all_that_it_does() {
     // A mute has no cooldown; everything else has.
     let records = hub.post(said("w1", Kind::Error));
     assert_eq!(firings(&records)[0].actions, [Mute]);
-    assert_eq!(hub.state.rule_tally("all").unwrap().fired, 2);
+    assert_eq!(hub.state.rules.tally("all").unwrap().fired, 2);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_stay_fires_once_and_its_program_starts_once() {
     let start = Command::Rule(RuleCommand::Start(1));
     assert_eq!(hub.run(&start).len(), 1);
     assert_eq!(hub.ask(&start), Err(Refusal::UnknownId(1)));
-    assert_eq!(hub.state.open_runs().count(), 1);
+    assert_eq!(hub.state.rules.open_runs().count(), 1);
 }
 
 #[test]

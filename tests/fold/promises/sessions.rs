@@ -3,7 +3,8 @@
 use super::*;
 
 fn state_of(hub: &Hub, session: &str) -> Option<(SessionState, Seq)> {
-    hub.state.session_state(&project(), &name(session))
+    let session = hub.state.sessions.with_name(&project(), &name(session))?;
+    Some((session.state?, session.seq))
 }
 
 #[test]
@@ -79,7 +80,7 @@ fn a_session_that_dies_at_work_is_one_error() {
         assert_eq!(hub.end("w1", true), []);
         let session = hub.session("w1");
         assert!(session.crashed && !session.is_alive());
-        assert!(hub.state.questions(false).is_empty());
+        assert!(hub.state.questions.open().next().is_none());
     }
 }
 

@@ -9,7 +9,8 @@ use hub_protocol::{
 
 use super::delivery::is_proof;
 use super::dialog::{answer_kind, is_dialog_key, is_held_key, subagent_of};
-use super::question::{Progress, Question, settled_question};
+use super::question::{Progress, Question};
+use super::questions::{Questions, settled_question};
 use super::session::Session;
 use super::status::settled;
 use super::transaction::Transaction;
@@ -46,7 +47,9 @@ impl State {
     pub fn place_answers(&self, posts: &mut [Post]) {
         let mut answered = BTreeSet::new();
         for post in posts {
-            let asked = post.reply_to.and_then(|id| Some((id, self.question(id)?)));
+            let asked = post
+                .reply_to
+                .and_then(|id| Some((id, self.questions.get(id)?)));
             let Some((id, asked)) = asked else {
                 continue;
             };
@@ -63,10 +66,11 @@ impl State {
 
     /// Whether a reply to a question is a plain text for the asker alone, and so an answer.
     fn is_answer(&self, post: &Post, id: Seq) -> bool {
-        let Ok(asked) = self.open_question(id) else {
+        let Ok(asked) = self.questions.demand_open(id) else {
             return false;
         };
-        let is_asker = |name: &InboxName| *self.resolve(&asked.project, name) == asked.from;
+        let is_asker =
+            |name: &InboxName| *self.sessions.resolve(&asked.project, name) == asked.from;
         // A dialog is answered in the agent's terminal, and a permission needs an explicit answer.
         let is_dialog = asked.key.as_deref().is_some_and(is_dialog_key);
         kind_of(post).is_none_or(|kind| kind == Kind::Message)
@@ -82,8 +86,7 @@ impl State {
 
     /// Returns how an answer reaches the asker.
     pub fn reach(&self, question: &Question) -> AnswerPath {
-        let asker = self.resolve(&question.project, &question.from);
-        let asker = self.session(&question.project, asker);
+        let asker = self.sessions.asker(question);
         if asker.is_some_and(|it| !it.is_alive()) {
             return AnswerPath::Nowhere;
         }
@@ -111,8 +114,8 @@ impl State {
             None if !is_dialog_key(key) => return None,
             _ => {}
         }
-        let asker = self.resolve(&question.project, &question.from);
-        let session = self.session(&question.project, asker);
+        let asker = self.sessions.resolve(&question.project, &question.from);
+        let session = self.sessions.get(&question.project, asker);
         let info = session.and_then(Session::info);
         Some(Refusal::InTerminal {
             id,
@@ -156,8 +159,8 @@ impl State {
     /// Returns how far an answer has come that goes through the asker's inbox. A sender that is not registered may read
     /// the answer in a way that the hub does not see, so for such a sender there is none.
     fn inbox_delivery(&self, question: &Question, answer: Seq) -> Option<AnswerDelivery> {
-        let asker = self.resolve(&question.project, &question.from);
-        let session = self.session(&question.project, asker);
+        let asker = self.sessions.resolve(&question.project, &question.from);
+        let session = self.sessions.get(&question.project, asker);
         session.filter(|it| it.registered.is_some())?;
         let inbox = self.inboxes.get(&question.project, asker);
         let Some(item) = inbox.and_then(|inbox| inbox.get(answer)) else {
@@ -180,8 +183,7 @@ impl State {
         if question.state != QuestionState::Answered || question.progress == Progress::Untold {
             return false;
         }
-        let asker = self.resolve(&question.project, &question.from);
-        let asker = self.session(&question.project, asker);
+        let asker = self.sessions.asker(question);
         let delivery = self.answer_delivery(question, HookConnection::Held);
         let is_given = question.progress == Progress::Delivered;
         asker.is_some_and(|it| it.is_alive() && (it.is_in_turn() || !is_given))
@@ -225,14 +227,15 @@ impl State {
 
     /// Whether the session that asked has reported another state since. That of a subagent goes on meanwhile.
     fn has_gone_on_since(&self, question: &Question) -> bool {
-        let asker = self.resolve(&question.project, &question.from);
-        let asker = self.session(&question.project, asker);
+        let asker = self.sessions.asker(question);
         subagent_of(question).is_none() && asker.is_some_and(|it| it.ts > question.ts)
     }
+}
 
+impl Questions {
     /// Returns the questions whose answers are stored for held hooks and not delivered.
-    pub fn undelivered_questions(&self) -> impl Iterator<Item = Seq> {
-        let all = self.questions.all_undelivered();
+    pub fn with_stored_answers(&self) -> impl Iterator<Item = Seq> {
+        let all = self.all_undelivered();
         let stored = all.filter(|(_, _, it)| it.progress == Progress::Stored);
         stored.map(|(id, _, _)| id)
     }
@@ -244,7 +247,7 @@ impl State {
         place: (&ProjectName, &InboxName),
         subagent: Option<&str>,
     ) -> Vec<(Seq, Seq)> {
-        let all = self.questions.all_undelivered();
+        let all = self.all_undelivered();
         let of = all.filter(|(_, _, it)| (&it.project, &it.from) == place);
         let of = of.filter(|(_, _, it)| subagent_of(it) == subagent);
         of.map(|(id, answer, _)| (id, answer)).collect()
@@ -276,24 +279,24 @@ impl State {
 
     /// Notes that a turn of a session ended: no answer that its hooks gave is waited for.
     pub(super) fn end_turn(&mut self, place: (&ProjectName, &InboxName)) {
-        let all = self.questions.all_undelivered();
+        let all = self.all_undelivered();
         let given = all.filter(|(_, _, it)| {
             (&it.project, &it.from) == place && it.progress == Progress::Delivered
         });
         let given: Vec<Seq> = given.map(|(_, answer, _)| answer).collect();
-        self.questions.note_answers(&given, Progress::Untold);
+        self.note_answers(&given, Progress::Untold);
     }
 
     /// Whether the hook of a question gave its answer to the agent.
     fn is_given(&self, id: Seq) -> bool {
-        let question = self.question(id);
+        let question = self.get(id);
         question.is_some_and(|it| it.progress >= Progress::Delivered)
     }
 
     /// Returns the question that a draft answers. Fails if the sender may not answer it.
     fn answered_by(&self, draft: &Draft, from: &InboxName) -> Result<Seq, Refusal> {
         let id = draft.body.reply_to.ok_or(Refusal::NoSuchQuestion)?;
-        let question = self.open_question(id)?;
+        let question = self.demand_open(id)?;
         // An answer can only reach an inbox of its own project.
         if question.project != draft.body.project {
             return Err(Refusal::NoSuchQuestion);
@@ -323,7 +326,7 @@ impl Transaction<'_> {
         from: &InboxName,
         id: Seq,
     ) -> Result<(), Refusal> {
-        let question = self.state.answered_by(draft, from)?;
+        let question = self.state.questions.answered_by(draft, from)?;
         let state = QuestionState::Answered;
         if self.settled.contains(&question) {
             let id = question;
@@ -341,7 +344,7 @@ impl Transaction<'_> {
     /// dialog ends by its hooks alone.
     pub(super) fn close_questions(&mut self, draft: &Draft) {
         let it = &draft.body;
-        let from = self.state.resolve(&it.project, &it.from);
+        let from = self.state.sessions.resolve(&it.project, &it.from);
         if let Some((session, SessionState::Working | SessionState::Complete)) =
             self.session_change(draft, from)
         {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, QuestionState, Seq};
 
-use super::question::settled_question;
+use super::questions::settled_question;
 use super::status::settled;
 use super::transaction::Transaction;
 use crate::notification::Draft;

@@ -6,13 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp, Way};
+use hub_protocol::{InboxName, Kind, ProjectName, Seq, Timestamp, Way};
 
 use super::deadlines::Deadlines;
 use super::inbox::{Inbox, Item};
+use super::inboxes::Inboxes;
 use super::notification::person;
-use super::question::Progress;
-use super::session::Session;
 use super::status::settled;
 use super::transaction::Transaction;
 use super::{State, texts};
@@ -104,37 +103,75 @@ fn may_be_emitted(item: &Item, way: Way) -> bool {
     }
 }
 
-impl State {
-    /// Returns the inboxes that a session reads.
-    pub fn inboxes_of(&self, project: &ProjectName, session: &InboxName) -> Vec<InboxName> {
-        let is_primary = self.sessions.primary(project) == Some(session);
-        let primary = is_primary.then(InboxName::primary);
-        primary.into_iter().chain([session.clone()]).collect()
-    }
-
-    /// Returns the items of a session's inboxes that are emitted without proof, each with its inbox and the way.
-    fn emitted<'a>(
-        &'a self,
-        project: &'a ProjectName,
-        inboxes: &'a [InboxName],
-    ) -> impl Iterator<Item = (&'a InboxName, Seq, Way)> {
-        inboxes.iter().flat_map(move |name| {
-            let inbox = self.inboxes.get(project, name).into_iter();
-            inbox.flat_map(move |inbox| {
-                let items = inbox.unproven().emitted.iter();
-                let items = items.filter_map(|seq| inbox.get(*seq));
-                items.filter_map(move |item| Some((name, item.seq, item.emitted?.1)))
-            })
+impl Inboxes {
+    /// Returns the items of an inbox that are emitted without proof, each with the way.
+    fn emitted(&self, project: &ProjectName, name: &InboxName) -> impl Iterator<Item = (Seq, Way)> {
+        let inbox = self.get(project, name).into_iter();
+        inbox.flat_map(|inbox| {
+            let items = inbox.unproven().emitted.iter();
+            items.filter_map(|id| Some((*id, inbox.get(*id)?.emitted?.1)))
         })
     }
 
+    /// Returns items at once that could not be shown in this way, for example because the agent refused them.
+    pub(super) fn decide_undelivered(
+        &self,
+        project: &ProjectName,
+        items: &[(InboxName, Vec<Seq>)],
+        way: Way,
+        why: &str,
+        now: Timestamp,
+    ) -> Vec<Record> {
+        let returned = |(name, ids): &(InboxName, Vec<Seq>)| {
+            let inbox = self.get(project, name)?;
+            let shown = |id: &&Seq| {
+                let emitted = inbox.get(**id).and_then(|item| item.emitted);
+                emitted.is_some_and(|(_, by)| by == way)
+            };
+            let ids: Vec<Seq> = ids.iter().filter(shown).copied().collect();
+            (!ids.is_empty()).then(|| {
+                Record::Returned(Returned {
+                    project: project.clone(),
+                    inbox: name.clone(),
+                    ids,
+                    why: Some(why.to_owned()),
+                    at: now,
+                })
+            })
+        };
+        items.iter().filter_map(returned).collect()
+    }
+
+    pub(super) fn note_emitted(&mut self, it: &Emitted) {
+        let emit = |item: &mut Item| item.emitted = Some((it.at, it.way));
+        self.change(&it.project, &it.inbox, &it.ids, emit);
+    }
+
+    pub(super) fn note_returned(&mut self, it: &Returned) {
+        self.change(&it.project, &it.inbox, &it.ids, |item| {
+            if let Some((_, way)) = item.emitted.take()
+                && !item.tried.contains(&way)
+            {
+                item.tried.push(way);
+            }
+            item.returned = (!item.escalated).then_some(it.at);
+        });
+    }
+
+    pub(super) fn note_escalated(&mut self, it: &Escalated) {
+        let escalate = |item: &mut Item| (item.returned, item.escalated) = (None, true);
+        self.change(&it.project, &it.inbox, &it.ids, escalate);
+    }
+}
+
+impl State {
     /// Returns the notifications that a session was shown without proof yet, ascending.
     pub(super) fn unproven(&self, project: &ProjectName, session: &InboxName) -> Vec<Seq> {
-        let inboxes = self.inboxes_of(project, session);
-        let ids: BTreeSet<Seq> = self
-            .emitted(project, &inboxes)
-            .map(|(_, id, _)| id)
-            .collect();
+        let inboxes = self.sessions.inboxes_of(project, session);
+        let emitted = inboxes
+            .iter()
+            .flat_map(|it| self.inboxes.emitted(project, it));
+        let ids: BTreeSet<Seq> = emitted.map(|(id, _)| id).collect();
         ids.into_iter().collect()
     }
 
@@ -154,19 +191,15 @@ impl State {
                 continue;
             };
             let items = ids.iter().filter_map(|&id| inbox.get(id));
-            let Some((_, way)) = shown.filter(|(it, _)| self.can_prove(project, it, name)) else {
+            let Some((_, way)) = shown.filter(|(it, _)| self.sessions.can_prove(project, it, name))
+            else {
                 // An announcement or a push is no delivery: the session has ended meanwhile.
                 if shown.is_some_and(|(_, way)| way.announces() || way.is_pushed()) {
                     continue;
                 }
                 let pending = items.map(|item| item.seq).collect();
-                records.extend(settled(
-                    pending,
-                    Some((project, name)),
-                    SettleReason::Acked,
-                    by,
-                    now,
-                ));
+                let (place, acked) = (Some((project, name)), SettleReason::Acked);
+                records.extend(settled(pending, place, acked, by, now));
                 continue;
             };
             let offered = items.filter(|item| may_be_emitted(item, *way));
@@ -185,12 +218,6 @@ impl State {
         Ok(records)
     }
 
-    /// Whether hook events prove the arrival of items that this session's reader emits from this inbox.
-    fn can_prove(&self, project: &ProjectName, session: &InboxName, inbox: &InboxName) -> bool {
-        let known = self.sessions.get(project, session);
-        known.is_some_and(Session::has_hooks) && self.inboxes_of(project, session).contains(inbox)
-    }
-
     /// Returns the records that acknowledge emitted items, because this hook event proves their arrival.
     pub(super) fn proved_by(
         &self,
@@ -198,18 +225,13 @@ impl State {
         event: &AgentEvent,
         now: Timestamp,
     ) -> Vec<Record> {
-        let inboxes = self.inboxes_of(project, session);
+        let inboxes = self.sessions.inboxes_of(project, session);
         let proved = inboxes.iter().flat_map(|name| {
-            let emitted = self.emitted(project, std::slice::from_ref(name));
-            let proved = emitted.filter(|(_, _, way)| is_proof(event, *way));
-            let ids = proved.map(|(_, id, _)| id).collect();
-            settled(
-                ids,
-                Some((project, name)),
-                SettleReason::Acked,
-                Some("resumed"),
-                now,
-            )
+            let emitted = self.inboxes.emitted(project, name);
+            let proved = emitted.filter(|(_, way)| is_proof(event, *way));
+            let ids = proved.map(|(id, _)| id).collect();
+            let (acked, by) = (SettleReason::Acked, Some("resumed"));
+            settled(ids, Some((project, name)), acked, by, now)
         });
         proved.collect()
     }
@@ -217,15 +239,17 @@ impl State {
     /// Returns the records that hold the JSON of items emitted by a session's wakes without proof yet, oldest first. A
     /// module shows its items itself, and an app server shows the prompt.
     pub fn emitted_by_wakes(&self, project: &ProjectName, session: &InboxName) -> Vec<Seq> {
-        let inboxes = self.inboxes_of(project, session);
-        let emitted = self.emitted(project, &inboxes);
-        let by_wakes = emitted.filter(|(_, _, way)| {
+        let inboxes = self.sessions.inboxes_of(project, session);
+        let emitted = inboxes
+            .iter()
+            .flat_map(|it| self.inboxes.emitted(project, it));
+        let by_wakes = emitted.filter(|(_, way)| {
             matches!(
                 way,
                 Way::Rewake | Way::FileChanged | Way::Socket | Way::Wait | Way::Pane
             )
         });
-        let ids: BTreeSet<Seq> = by_wakes.map(|(_, id, _)| id).collect();
+        let ids: BTreeSet<Seq> = by_wakes.map(|(id, _)| id).collect();
         let location = |id: Seq| self.location(id).unwrap_or(id);
         ids.into_iter().map(location).collect()
     }
@@ -236,35 +260,15 @@ impl State {
         project: &ProjectName,
         session: &InboxName,
     ) -> Vec<(InboxName, Vec<Seq>)> {
-        let inboxes = self.inboxes_of(project, session);
+        let inboxes = self.sessions.inboxes_of(project, session);
         let of = |name: InboxName| {
-            let emitted = self.emitted(project, std::slice::from_ref(&name));
-            let ids = emitted.filter(|(_, _, way)| way.announces());
-            let ids: Vec<Seq> = ids.map(|(_, id, _)| id).collect();
+            let emitted = self.inboxes.emitted(project, &name);
+            let ids = emitted.filter(|(_, way)| way.announces());
+            let ids: Vec<Seq> = ids.map(|(id, _)| id).collect();
             (name, ids)
         };
         let all = inboxes.into_iter().map(of);
         all.filter(|(_, ids)| !ids.is_empty()).collect()
-    }
-
-    /// Returns the session that reads an inbox, if it is one's own or the primary's.
-    pub fn reader<'a>(
-        &'a self,
-        project: &ProjectName,
-        inbox: &'a InboxName,
-    ) -> Option<&'a InboxName> {
-        match inbox.as_str() {
-            InboxName::PRIMARY => self.sessions.primary(project),
-            _ => Some(inbox),
-        }
-    }
-
-    /// Whether the reader of this inbox is idle. A working session proves its deliveries with its next event, however
-    /// late.
-    fn is_idle(&self, project: &ProjectName, inbox: &InboxName) -> bool {
-        let reader = self.reader(project, inbox);
-        let reader = reader.and_then(|key| self.sessions.get(project, key));
-        reader.is_none_or(|session| session.state != Some(SessionState::Working))
     }
 
     /// Returns when the next delivery is overdue.
@@ -272,69 +276,12 @@ impl State {
         let due = |(project, name, inbox): (&ProjectName, &InboxName, &Inbox)| {
             let unproven = inbox.unproven();
             let emitted = unproven.emitted.next();
-            let emitted = emitted.filter(|_| self.is_idle(project, name));
+            let emitted = emitted.filter(|_| self.sessions.is_idle(project, name));
             let next = [emitted, unproven.returned.next()];
             next.into_iter().flatten().min()
         };
         let first = self.inboxes.unproven().filter_map(due).min()?;
         Some(first.plus_millis(PROOF_MS))
-    }
-
-    /// Returns items at once that could not be shown in this way, for example because the agent refused them.
-    pub(super) fn decide_undelivered(
-        &self,
-        project: &ProjectName,
-        items: &[(InboxName, Vec<Seq>)],
-        way: Way,
-        why: &str,
-        now: Timestamp,
-    ) -> Vec<Record> {
-        let returned = |(name, ids): &(InboxName, Vec<Seq>)| {
-            let inbox = self.inboxes.get(project, name)?;
-            let shown = |id: &&Seq| {
-                let emitted = inbox.get(**id).and_then(|item| item.emitted);
-                emitted.is_some_and(|(_, by)| by == way)
-            };
-            let ids: Vec<Seq> = ids.iter().filter(shown).copied().collect();
-            (!ids.is_empty()).then(|| {
-                Record::Returned(Returned {
-                    project: project.clone(),
-                    inbox: name.clone(),
-                    ids,
-                    why: Some(why.to_owned()),
-                    at: now,
-                })
-            })
-        };
-        items.iter().filter_map(returned).collect()
-    }
-
-    pub(super) fn apply_emitted(&mut self, it: &Emitted) {
-        self.questions.note_answers(&it.ids, Progress::Delivered);
-        for &id in &it.ids {
-            let change = |item: &mut Item| item.emitted = Some((it.at, it.way));
-            self.inboxes.change(&it.project, &it.inbox, id, change);
-        }
-    }
-
-    pub(super) fn apply_returned(&mut self, it: &Returned) {
-        for &id in &it.ids {
-            self.inboxes.change(&it.project, &it.inbox, id, |item| {
-                if let Some((_, way)) = item.emitted.take()
-                    && !item.tried.contains(&way)
-                {
-                    item.tried.push(way);
-                }
-                item.returned = (!item.escalated).then_some(it.at);
-            });
-        }
-    }
-
-    pub(super) fn apply_escalated(&mut self, it: &Escalated) {
-        for &id in &it.ids {
-            let change = |item: &mut Item| (item.returned, item.escalated) = (None, true);
-            self.inboxes.change(&it.project, &it.inbox, id, change);
-        }
     }
 }
 
@@ -345,7 +292,7 @@ impl Transaction<'_> {
         let mut undelivered = Vec::new();
         for (project, inbox, it) in state.inboxes.unproven() {
             let ids = overdue(&it.unproven().emitted, now);
-            if !ids.is_empty() && state.is_idle(project, inbox) {
+            if !ids.is_empty() && state.sessions.is_idle(project, inbox) {
                 self.also([Record::Returned(Returned {
                     project: project.clone(),
                     inbox: inbox.clone(),
@@ -360,7 +307,7 @@ impl Transaction<'_> {
             }
         }
         for (project, inbox, ids) in undelivered {
-            let name = texts::name(inbox, state.session(project, inbox));
+            let name = texts::name(inbox, state.sessions.get(project, inbox));
             let msg = format!(
                 "{} notifications in inbox '{name}' reach nobody: its session was not woken by them",
                 ids.len()

@@ -1,9 +1,10 @@
 //! How far each forward is.
 
+use std::collections::BTreeMap;
+
 use hub_protocol::{Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::State;
 use crate::record::{ForwardNoted, Record};
 
 /// The position of a forward.
@@ -16,13 +17,18 @@ pub struct ForwardCursor {
     pub answer: Option<String>,
 }
 
-impl State {
+/// The positions of all forwards, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Forwards(BTreeMap<String, ForwardCursor>);
+
+impl Forwards {
     /// Returns the position of a forward; `None` if it has not started yet.
-    pub fn forward(&self, name: &str) -> Option<&ForwardCursor> {
-        self.forwards.get(name)
+    pub fn get(&self, name: &str) -> Option<&ForwardCursor> {
+        self.0.get(name)
     }
 
-    pub(super) fn decide_forwarded(
+    pub(super) fn decide(
         &self,
         name: &str,
         up_to: Option<Seq>,
@@ -35,7 +41,7 @@ impl State {
             answer: answer.map(str::to_owned),
             at,
         };
-        let known = self.forwards.get(name).cloned();
+        let known = self.get(name).cloned();
         let new = advanced(known.clone().unwrap_or_default(), &record);
         if known.as_ref() == Some(&new) {
             return Vec::new();
@@ -43,8 +49,8 @@ impl State {
         vec![Record::ForwardNoted(record)]
     }
 
-    pub(super) fn apply_forwarded(&mut self, record: &ForwardNoted) {
-        let cursor = self.forwards.entry(record.name.clone()).or_default();
+    pub(super) fn note(&mut self, record: &ForwardNoted) {
+        let cursor = self.0.entry(record.name.clone()).or_default();
         *cursor = advanced(std::mem::take(cursor), record);
     }
 }

@@ -40,9 +40,9 @@ impl State {
         now: Timestamp,
         leased: &Leased<'_>,
     ) -> Result<Vec<Record>, Refusal> {
-        let ((project, key), alias) = self.key_of_hook(hook);
+        let ((project, key), alias) = self.sessions.key_of_hook(hook);
         let place = (&project, &key);
-        let known = self.session(&project, &key);
+        let known = self.sessions.get(&project, &key);
         // An end never starts a session, and what is reported after it changes nothing.
         let ends = matches!(
             hook.happened,
@@ -56,7 +56,7 @@ impl State {
         let begins = hook.happened.starts()
             || moves
             || known.is_none_or(|it| !it.has_hooks())
-            || self.is_retitled(place, &hook.info)
+            || self.sessions.is_retitled(place, &hook.info)
             || alias.is_some();
         let mut transaction = Transaction::new(self, now, leased);
         // A bridge's event neither begins a session nor contradicts a report that it does not know.
@@ -80,7 +80,7 @@ impl State {
         if hook.subagent.is_none() && hook.held.is_none() && hook.derived_at.is_none() {
             transaction.also(self.proved_by(place, &hook.happened, now));
         }
-        transaction.also(self.told_answers(place, hook, now));
+        transaction.also(self.questions.told_answers(place, hook, now));
         let mut context = HookContext {
             state: self,
             transaction: &mut transaction,
@@ -97,22 +97,15 @@ impl Transaction<'_> {
     /// Withdraws the items that a session's next step has settled: waiting items and its own dialogs.
     pub(super) fn withdraw_stale(&mut self, (project, key): (&ProjectName, &InboxName)) {
         self.withdraw_dialogs((project, key), |subagent| subagent.is_none());
-        let inboxes = self.state.inboxes.iter(Some(project));
-        let waiting = inboxes.flat_map(|(_, _, it)| it.keyed(Some(key), WAITING));
-        let (waiting, by) = (waiting.collect(), Some("resumed"));
-        self.also(settled(
-            waiting,
-            None,
-            SettleReason::Withdrawn,
-            by,
-            self.now,
-        ));
+        let waiting = self.state.inboxes.keyed(project, Some(key), WAITING);
+        let (withdrawn, by) = (SettleReason::Withdrawn, Some("resumed"));
+        self.also(settled(waiting, None, withdrawn, by, self.now));
     }
 }
 
 impl HookContext<'_, '_> {
     fn session(&self) -> Option<&Session> {
-        self.state.session(self.project, self.key)
+        self.state.sessions.get(self.project, self.key)
     }
 
     fn place(&self) -> SessionKey {
@@ -323,8 +316,9 @@ impl HookContext<'_, '_> {
         let (kind, head) = match (&parent, leads) {
             _ if waits => (Kind::Waiting, format!("Agent {name} is waiting for input")),
             (Some(parent), _) => {
-                let parent = self.state.resolve(self.project, parent);
-                let parent = texts::name(parent, self.state.session(self.project, parent));
+                let sessions = &self.state.sessions;
+                let parent = sessions.resolve(self.project, parent);
+                let parent = sessions.shown_name(self.project, parent);
                 (
                     Kind::Complete,
                     format!("Agent {name} completed (worker of {parent})"),
@@ -353,7 +347,13 @@ impl HookContext<'_, '_> {
     /// it.
     fn interrupted(&mut self) -> Result<(), Refusal> {
         let works = self.session().is_some_and(Session::is_in_turn);
-        if !works && self.state.dialog_since(self.project, self.key).is_none() {
+        if !works
+            && self
+                .state
+                .questions
+                .dialog_since(self.project, self.key)
+                .is_none()
+        {
             return Ok(());
         }
         let place = (self.project, self.key);
@@ -371,7 +371,7 @@ impl HookContext<'_, '_> {
         let name = self.name();
         let turn = self.session().map(|it| it.turn.clone()).unwrap_or_default();
         if turn.waits_from.is_some() {
-            let msg = self.state.still_busy((self.project, self.key));
+            let msg = self.state.sessions.still_busy((self.project, self.key));
             return self.post(Kind::Waiting, msg, |draft| {
                 draft.body.key = Some(WAITING.into());
             });

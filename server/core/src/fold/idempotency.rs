@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use hub_protocol::{Seq, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::State;
 use super::ranges::Ranges;
 use crate::command::{Command, IdempotencyKey, Refusal};
 use crate::record::{KeyUsed, Record};
@@ -17,7 +16,7 @@ const MAX_KEYS: usize = 100_000;
 
 /// The keys of past requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct IdempotencyKeys {
+pub struct IdempotencyKeys {
     /// By the number of the record, so the oldest is first.
     used: BTreeMap<Seq, Used>,
     by_key: HashMap<String, Seq>,
@@ -32,6 +31,11 @@ struct Used {
 }
 
 impl IdempotencyKeys {
+    /// Whether a request with this key was carried out before.
+    pub fn contains(&self, once: &IdempotencyKey) -> bool {
+        self.by_key.contains_key(&once.key)
+    }
+
     /// Returns the notifications that a command stored if it was carried out before. Refuses a key of a different
     /// request.
     pub(super) fn stored_by(
@@ -39,8 +43,7 @@ impl IdempotencyKeys {
         command: &Command,
         now: Timestamp,
     ) -> Result<Option<Vec<Seq>>, Refusal> {
-        let known = |once: &&IdempotencyKey| self.by_key.contains_key(&once.key);
-        let Some(once) = command.once().filter(known) else {
+        let Some(once) = command.once().filter(|it| self.contains(it)) else {
             return Ok(None);
         };
         let used = &self.used[&self.by_key[&once.key]];
@@ -87,32 +90,25 @@ impl IdempotencyKeys {
     }
 }
 
-impl State {
-    /// Whether a request with this key was carried out before.
-    pub fn has_done(&self, once: &IdempotencyKey) -> bool {
-        self.keys.by_key.contains_key(&once.key)
-    }
-
-    /// Returns the record that remembers a command's key; `None` if it has no key or changes nothing.
-    pub(super) fn key_used(
-        &self,
-        command: &Command,
-        records: &[Record],
-        at: Timestamp,
-    ) -> Option<Record> {
-        let once = command.once().filter(|_| !records.is_empty())?;
-        // The notifications of a command come first. Those to listeners follow the drafts and are not the request's own.
-        let count = match command {
-            Command::Notify { drafts, .. } => drafts.len(),
-            _ => records.iter().filter(|it| it.is_notification()).count(),
-        };
-        Some(Record::KeyUsed(KeyUsed {
-            key: once.key.clone(),
-            digest: once.digest.clone(),
-            ids: (self.head + 1..).take(count).collect(),
-            at,
-        }))
-    }
+/// Returns the record that remembers a command's key, whose first record has the number `first`; `None` if it has no key or changes nothing.
+pub(super) fn key_used(
+    command: &Command,
+    records: &[Record],
+    first: Seq,
+    at: Timestamp,
+) -> Option<Record> {
+    let once = command.once().filter(|_| !records.is_empty())?;
+    // The notifications of a command come first. Those to listeners follow the drafts and are not the request's own.
+    let count = match command {
+        Command::Notify { drafts, .. } => drafts.len(),
+        _ => records.iter().filter(|it| it.is_notification()).count(),
+    };
+    Some(Record::KeyUsed(KeyUsed {
+        key: once.key.clone(),
+        digest: once.digest.clone(),
+        ids: (first..).take(count).collect(),
+        at,
+    }))
 }
 
 fn is_over(at: Timestamp, now: Timestamp) -> bool {

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use hub_protocol::{InboxName, ProjectName, Seq};
 
 use super::State;
-use super::inbox::Inbox;
 use super::session::SessionKey;
 use super::transaction::Transaction;
 use crate::command::Refusal;
@@ -32,18 +31,13 @@ fn contains(set: &InboxSet, project: &ProjectName, name: &InboxName) -> bool {
 }
 
 impl State {
-    /// Whether an inbox exists and holds nothing.
-    pub(super) fn is_empty_inbox(&self, project: &ProjectName, name: &InboxName) -> bool {
-        self.inbox(project, name).is_some_and(Inbox::is_empty)
-    }
-
     /// Returns the empty inboxes of one project, or of all; the last makes room first. Those of live sessions and the
     /// reserved ones come last, the others by how long their session was silent. Nothing is lost with an empty inbox: its
     /// waiter stays, and the next notification opens it again.
     fn empty_inboxes(&self, within: Option<&ProjectName>) -> Vec<SessionKey> {
-        let empty = self.inboxes(within).filter(|(_, _, it)| it.is_empty());
+        let empty = self.inboxes.iter(within).filter(|(_, _, it)| it.is_empty());
         let ranked = empty.map(|(project, name, _)| {
-            let session = self.session(project, name);
+            let session = self.sessions.get(project, name);
             let lives = session.is_some_and(|it| it.is_alive() && it.registered.is_some());
             let lasts = lives || hub_protocol::looks_reserved(name.as_str());
             let touched: Seq = session.map_or(0, |it| it.touched);
@@ -67,7 +61,7 @@ impl Transaction<'_> {
     ) -> Result<(), Refusal> {
         for Target { inbox, .. } in targets {
             let is_closing = contains(&self.closing, project, inbox);
-            let exists = self.state.inbox(project, inbox).is_some();
+            let exists = self.state.inboxes.get(project, inbox).is_some();
             if exists && !is_closing || contains(&self.opened, project, inbox) {
                 continue;
             }
@@ -86,7 +80,7 @@ impl Transaction<'_> {
     /// Notes the inboxes that a notification of this command has opened already.
     pub(super) fn note_opened(&mut self, route: &Route) {
         let state = self.state;
-        let is_new = |it: &&Target| state.inbox(&route.project, &it.inbox).is_none();
+        let is_new = |it: &&Target| state.inboxes.get(&route.project, &it.inbox).is_none();
         for target in route.targets.iter().filter(is_new) {
             let opened = self.opened.entry(route.project.clone()).or_default();
             opened.insert(target.inbox.clone());

@@ -43,7 +43,7 @@ impl Pair {
         target: &InboxName,
         caller: &InboxName,
     ) -> Self {
-        let id = |name| state.resolve(project, name);
+        let id = |name| state.sessions.resolve(project, name);
         Self::of(project, id(target), id(caller))
     }
 }
@@ -65,7 +65,7 @@ impl Listener {
 
 /// Open listeners, and the stop that each pair was last notified of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ListenerTable {
+pub(super) struct Listeners {
     open: BTreeMap<Pair, Listener>,
     fired: BTreeMap<Pair, Seq>,
     due: Deadlines<Pair>,
@@ -77,7 +77,25 @@ struct StoredListeners {
     fired: Vec<(Pair, Seq)>,
 }
 
-impl ListenerTable {
+impl Listeners {
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    pub(super) fn note_set(&mut self, it: &ListenerSet) {
+        let (since, until) = (it.at, it.until);
+        let pair = Pair::of(&it.project, &it.target, &it.caller);
+        self.insert(pair, Listener { since, until });
+    }
+
+    pub(super) fn note_removed(&mut self, it: &ListenerRemoved) {
+        let pair = Pair::of(&it.project, &it.target, &it.caller);
+        self.remove(&pair);
+        if let ListenerEnd::Fired { cause } = it.why {
+            self.note_fired(pair, cause);
+        }
+    }
+
     pub(super) fn next_deadline(&self) -> Option<Timestamp> {
         self.due.next()
     }
@@ -132,11 +150,6 @@ fn has_stopped(state: SessionState) -> bool {
 }
 
 impl State {
-    /// Whether there are open listeners.
-    pub(super) fn has_listeners(&self) -> bool {
-        !self.listeners.open.is_empty()
-    }
-
     /// Returns the listeners for a session's stop, each with its caller.
     pub fn listeners<'a>(
         &'a self,
@@ -149,9 +162,9 @@ impl State {
 
     /// Whether `caller` listens for a stop of `target`.
     pub fn listens(&self, project: &ProjectName, target: &InboxName, caller: &InboxName) -> bool {
-        let caller = self.resolve(project, caller);
+        let caller = self.sessions.resolve(project, caller);
         let mut listeners = self.listeners(project, target);
-        listeners.any(|(by, _)| self.resolve(project, by) == caller)
+        listeners.any(|(by, _)| self.sessions.resolve(project, by) == caller)
     }
 
     /// Returns the listeners for a session's stop under any of its names, because a listener may be older than the
@@ -162,7 +175,7 @@ impl State {
         target: &'a InboxName,
     ) -> impl Iterator<Item = (&'a Pair, &'a Listener)> {
         let of = move |(pair, _): &(&Pair, &Listener)| {
-            pair.project == *project && self.resolve(project, &pair.target) == target
+            pair.project == *project && self.sessions.resolve(project, &pair.target) == target
         };
         self.listeners.open.iter().filter(of)
     }
@@ -174,7 +187,7 @@ impl State {
         caller: &'a InboxName,
     ) -> impl Iterator<Item = &'a Pair> {
         let of = move |pair: &&Pair| {
-            pair.project == *project && self.resolve(project, &pair.caller) == caller
+            pair.project == *project && self.sessions.resolve(project, &pair.caller) == caller
         };
         self.listeners.open.keys().filter(of)
     }
@@ -182,8 +195,8 @@ impl State {
     /// Whether `made` means the sessions of `pair`, possibly by names from before they were registered.
     fn is_same(&self, made: &Pair, pair: &Pair) -> bool {
         made.project == pair.project
-            && self.resolve(&made.project, &made.target) == &pair.target
-            && self.resolve(&made.project, &made.caller) == &pair.caller
+            && self.sessions.resolve(&made.project, &made.target) == &pair.target
+            && self.sessions.resolve(&made.project, &made.caller) == &pair.caller
     }
 
     /// Returns the open listener of the same caller for the same session, under the names it was added with.
@@ -210,9 +223,9 @@ impl State {
         if pair.target == pair.caller {
             return Err(Refusal::OwnListener);
         }
-        let target = self.session(&pair.project, &pair.target);
+        let target = self.sessions.get(&pair.project, &pair.target);
         if target.is_none() && within_ms.is_none() {
-            return Err(self.unknown_session(&pair.project, &pair.target));
+            return Err(self.sessions.unknown(&pair.project, &pair.target));
         }
         let until = within_ms.map(|within| now.plus_millis(within));
         if let Some((made, known)) = self.same_listener(pair) {
@@ -237,7 +250,9 @@ impl State {
             return Ok(transaction.finish());
         };
         let kind = match state {
-            Some(SessionState::Blocked) if self.open_question(cause).is_ok() => Kind::Question,
+            Some(SessionState::Blocked) if self.questions.demand_open(cause).is_ok() => {
+                Kind::Question
+            }
             Some(SessionState::Error) => Kind::Error,
             _ => Kind::Complete,
         };
@@ -251,18 +266,14 @@ impl State {
     fn spent_listener(&self) -> Option<&Pair> {
         let is_over = |it: &Session| !it.is_alive();
         let is_spent = |pair: &Pair| {
-            let target = self.session(&pair.project, self.resolve(&pair.project, &pair.target));
-            target.is_none_or(is_over) || self.session_of(pair).is_some_and(is_over)
+            let target = self.sessions.with_name(&pair.project, &pair.target);
+            let caller = self.sessions.with_name(&pair.project, &pair.caller);
+            target.is_none_or(is_over) || caller.is_some_and(is_over)
         };
         let open = self.listeners.open.iter();
         let spent = open.filter(|(pair, it)| it.until.is_none() && is_spent(pair));
         let oldest = spent.min_by_key(|(_, it)| it.since);
         oldest.map(|(pair, _)| pair)
-    }
-
-    /// Returns the caller's session.
-    fn session_of(&self, pair: &Pair) -> Option<&Session> {
-        self.session(&pair.project, self.resolve(&pair.project, &pair.caller))
     }
 
     /// Returns the records that remove the listeners of a caller that ended.
@@ -281,20 +292,6 @@ impl State {
         let removed = open.map(|(it, _)| removed(it, ListenerEnd::Removed, now));
         removed.into_iter().collect()
     }
-
-    pub(super) fn apply_listener_set(&mut self, it: &ListenerSet) {
-        let (since, until) = (it.at, it.until);
-        let pair = Pair::of(&it.project, &it.target, &it.caller);
-        self.listeners.insert(pair, Listener { since, until });
-    }
-
-    pub(super) fn apply_listener_removed(&mut self, it: &ListenerRemoved) {
-        let pair = Pair::of(&it.project, &it.target, &it.caller);
-        self.listeners.remove(&pair);
-        if let ListenerEnd::Fired { cause } = it.why {
-            self.listeners.note_fired(pair, cause);
-        }
-    }
 }
 
 impl Transaction<'_> {
@@ -306,8 +303,8 @@ impl Transaction<'_> {
             if self.fired.contains(pair) {
                 continue;
             }
-            let caller = state.resolve(&stop.project, &pair.caller);
-            if self.wake_by(stop.id, &state.inboxes_of(&stop.project, caller)) {
+            let caller = state.sessions.resolve(&stop.project, &pair.caller);
+            if self.wake_by(stop.id, &state.sessions.inboxes_of(&stop.project, caller)) {
                 self.remove_listener(pair, ListenerEnd::Fired { cause: stop.id });
             } else {
                 self.fire(pair, stop.id, stop.kind, Some(&stop.msg))?;
@@ -340,10 +337,11 @@ impl Transaction<'_> {
     /// Removes a listener that will never fire, and notifies its caller if it lives.
     fn give_up(&mut self, pair: &Pair) {
         self.remove_listener(pair, ListenerEnd::Removed);
-        if self.state.session_of(pair).is_some_and(|it| !it.is_alive()) {
+        let caller = self.state.sessions.with_name(&pair.project, &pair.caller);
+        if caller.is_some_and(|it| !it.is_alive()) {
             return;
         }
-        let session = self.state.session(&pair.project, &pair.target);
+        let session = self.state.sessions.get(&pair.project, &pair.target);
         let name = texts::name(&pair.target, session);
         let msg =
             format!("{name} is gone, and no stop of it came: nothing listens for it any more");
@@ -368,7 +366,7 @@ impl Transaction<'_> {
     ) -> Result<(), Refusal> {
         self.remove_listener(pair, ListenerEnd::Fired { cause });
         let asks = matches!(kind, Kind::Question | Kind::Approval);
-        let session = self.state.session(&pair.project, &pair.target);
+        let session = self.state.sessions.get(&pair.project, &pair.target);
         let answerable = (!self.is_dialog(cause)).then_some(cause);
         let msg = texts::stopped(&pair.target, session, kind, answerable, msg);
         let kind = if asks { Kind::Message } else { kind };
@@ -382,7 +380,7 @@ impl Transaction<'_> {
     /// Whether a question, possibly one of this command, is shown in a dialog that answers from the hub cannot reach.
     fn is_dialog(&self, id: Seq) -> bool {
         let new = self.asked.iter().find(|(_, asked)| **asked == id);
-        let known = || self.state.question(id)?.key.as_deref();
+        let known = || self.state.questions.get(id)?.key.as_deref();
         let key = new.map(|((_, _, key), _)| key.as_str()).or_else(known);
         key.is_some_and(is_dialog_key)
     }
@@ -398,7 +396,7 @@ impl Transaction<'_> {
             self.also([removed(pair, ListenerEnd::Late, now)]);
             let within = state.listeners.open.get(pair).and_then(Listener::within_ms);
             let within = texts::duration(within.unwrap_or(0));
-            let session = state.session(&pair.project, &pair.target);
+            let session = state.sessions.get(&pair.project, &pair.target);
             let name = texts::name(&pair.target, session);
             let msg =
                 format!("Expected {name} within {within}, nothing came. Look: hubctl look {name}");
@@ -428,7 +426,7 @@ fn removed(pair: &Pair, why: ListenerEnd, at: Timestamp) -> Record {
     })
 }
 
-impl Serialize for ListenerTable {
+impl Serialize for Listeners {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let stored = StoredListeners {
             open: self.open.clone().into_iter().collect(),
@@ -438,7 +436,7 @@ impl Serialize for ListenerTable {
     }
 }
 
-impl<'de> Deserialize<'de> for ListenerTable {
+impl<'de> Deserialize<'de> for Listeners {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let stored = StoredListeners::deserialize(deserializer)?;
         let mut listeners = Self {

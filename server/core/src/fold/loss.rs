@@ -4,8 +4,8 @@
 use hub_protocol::{InboxName, Kind, QuestionState, Seq};
 use serde::{Deserialize, Serialize};
 
-use super::State;
 use super::question::Question;
+use super::questions::Questions;
 use super::ranges::Ranges;
 use crate::record::{QuestionSettled, Route, SettleReason};
 
@@ -14,7 +14,7 @@ const UNREADABLE: &str = "hub:unreadable ";
 
 /// Everything that was lost.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Losses {
+pub struct Losses {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unread: Option<Loss>,
     /// The unreadable records that the hub's questions have told.
@@ -47,6 +47,67 @@ impl Loss {
 }
 
 impl Losses {
+    /// Returns the notifications that were lost unread and that the person has not taken note of.
+    pub fn unread(&self) -> Option<Loss> {
+        self.unread
+    }
+
+    /// Returns [`Losses::unread`], if the hub's question does not tell all of it yet.
+    pub fn untold(&self) -> Option<Loss> {
+        self.unread.filter(|it| it.told < it.count)
+    }
+
+    /// Returns the parts of a range of unreadable records that no question of the hub has told.
+    pub fn untold_part(&self, (from, to): (Seq, Seq)) -> Vec<(Seq, Seq)> {
+        self.told.parts(from, to, false)
+    }
+
+    pub(super) fn note(&mut self, id: Seq, how: SettleReason) {
+        if how != SettleReason::Evicted {
+            return;
+        }
+        let loss = self.unread.get_or_insert(Loss {
+            count: 0,
+            from: id,
+            to: id,
+            told: 0,
+        });
+        loss.count += 1;
+        (loss.from, loss.to) = (loss.from.min(id), loss.to.max(id));
+    }
+
+    /// Notes what a question of the hub tells.
+    pub(super) fn note_told(&mut self, route: &Route) {
+        let Some(key) = route.key.as_deref() else {
+            return;
+        };
+        if route.kind != Kind::Question || route.from.as_str() != InboxName::HUB {
+            return;
+        }
+        if let Some(loss) = self.unread.as_mut().filter(|_| key == Loss::KEY) {
+            loss.told = loss.count;
+        }
+        for (from, to) in unreadable(key) {
+            self.told.set(from, to, true);
+        }
+    }
+
+    /// Forgets the loss that a question has told, if the record settles it for good.
+    pub(super) fn note_settled(&mut self, question: Option<&Question>, it: &QuestionSettled) {
+        let replaced = matches!(it.state, QuestionState::Open | QuestionState::Superseded);
+        if replaced || !question.is_some_and(is_about_unread) {
+            return;
+        }
+        self.unread = self.unread.and_then(|loss| {
+            let count = loss.count - loss.told;
+            (count > 0).then_some(Loss {
+                count,
+                told: 0,
+                ..loss
+            })
+        });
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -71,72 +132,11 @@ fn is_about_unread(question: &Question) -> bool {
     question.is_of_hub() && question.key.as_deref() == Some(Loss::KEY)
 }
 
-impl State {
-    /// Returns the notifications that were lost unread and that the person has not taken note of.
-    pub fn loss(&self) -> Option<Loss> {
-        self.losses.unread
-    }
-
-    /// Returns [`State::loss`], if the hub's question does not tell all of it yet.
-    pub fn untold_loss(&self) -> Option<Loss> {
-        self.loss().filter(|it| it.told < it.count)
-    }
-
-    /// Returns the parts of a range of unreadable records that no question of the hub has told.
-    pub fn untold_part(&self, (from, to): (Seq, Seq)) -> Vec<(Seq, Seq)> {
-        self.losses.told.parts(from, to, false)
-    }
-
+impl Questions {
     /// Whether an open question of the hub tells of unreadable records.
     pub fn has_unreadable(&self) -> bool {
-        let of_hub = self.questions.open().filter(|(_, it)| it.is_of_hub());
+        let of_hub = self.open().filter(|(_, it)| it.is_of_hub());
         let mut keys = of_hub.filter_map(|(_, it)| it.key.as_deref());
         keys.any(|key| unreadable(key).next().is_some())
-    }
-
-    pub(super) fn note_loss(&mut self, id: Seq, how: SettleReason) {
-        if how != SettleReason::Evicted {
-            return;
-        }
-        let loss = self.losses.unread.get_or_insert(Loss {
-            count: 0,
-            from: id,
-            to: id,
-            told: 0,
-        });
-        loss.count += 1;
-        (loss.from, loss.to) = (loss.from.min(id), loss.to.max(id));
-    }
-
-    /// Notes what a question of the hub tells.
-    pub(super) fn note_loss_told(&mut self, route: &Route) {
-        let Some(key) = route.key.as_deref() else {
-            return;
-        };
-        if route.kind != Kind::Question || route.from.as_str() != InboxName::HUB {
-            return;
-        }
-        if let Some(loss) = self.losses.unread.as_mut().filter(|_| key == Loss::KEY) {
-            loss.told = loss.count;
-        }
-        for (from, to) in unreadable(key) {
-            self.losses.told.set(from, to, true);
-        }
-    }
-
-    /// Forgets the loss that a settled question has told.
-    pub(super) fn note_loss_settled(&mut self, it: &QuestionSettled) {
-        let replaced = matches!(it.state, QuestionState::Open | QuestionState::Superseded);
-        if replaced || !self.questions.get(it.id).is_some_and(is_about_unread) {
-            return;
-        }
-        self.losses.unread = self.losses.unread.and_then(|loss| {
-            let count = loss.count - loss.told;
-            (count > 0).then_some(Loss {
-                count,
-                told: 0,
-                ..loss
-            })
-        });
     }
 }

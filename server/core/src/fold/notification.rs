@@ -12,8 +12,8 @@ use super::session::Session;
 use super::transaction::Transaction;
 use super::{Leased, State};
 use crate::command::Refusal;
-use crate::notification::{Draft, HOOK_KEYS, Routing};
-use crate::record::{Notified, Record, Route, Target};
+use crate::notification::{Draft, Routing};
+use crate::record::{Notified, Record, Target};
 
 /// Replies in a longer chain wake no waiter, so that two agents that answer each other stop.
 pub(super) const MAX_HOPS: u32 = 8;
@@ -48,40 +48,17 @@ impl State {
         Ok(transaction.finish())
     }
 
-    /// Closes what the stopped readers of the person's notification need: the person has replied.
-    fn close_turns_of(&mut self, seq: Seq, route: &Route) {
-        for Target { inbox, .. } in &route.targets {
-            let session = self.sessions.get(&route.project, inbox);
-            if session.is_some_and(Session::waits_for_prompt) {
-                let close = |session: &mut Session| session.close_need(route.ts, None);
-                self.sessions.change(&route.project, inbox, seq, close);
-            }
-        }
-    }
-
     pub(super) fn apply_notified(&mut self, seq: Seq, it: &Notified) {
         let route = &it.route;
-        if let Some((name, state)) = &route.session {
-            let evidence = format!("notify {}", route.kind);
-            self.sessions.change(&route.project, name, seq, |session| {
-                // What hooks derive about a turn replaces no word about its end.
-                let key = route.key.as_deref();
-                let is_word = !key.is_some_and(|it| it.starts_with(HOOK_KEYS));
-                session.note_state(*state, seq, route.ts, &evidence, is_word);
-                session.last = Some(seq);
-                if !matches!(route.kind, Kind::Question | Kind::Approval) {
-                    session.spoke = Some(seq);
-                }
-            });
-        }
+        self.sessions.note_report(seq, route);
         self.sources.note(seq, route);
         let size = u32::try_from(it.json.len()).unwrap_or(u32::MAX);
         self.inboxes.put(seq, route, size);
         self.questions.ask(seq, route);
-        self.note_loss_told(route);
+        self.losses.note_told(route);
         if route.from.as_str() == InboxName::PERSON {
             self.seen.insert(seq);
-            self.close_turns_of(seq, route);
+            self.sessions.close_turns(seq, route);
         }
     }
 }
@@ -95,7 +72,7 @@ impl Transaction<'_> {
         }
         let questions = &self.state.questions;
         questions.demand_room(it.kind, it.key.as_deref())?;
-        let from = self.state.resolve(&it.project, &it.from).clone();
+        let from = self.state.sessions.resolve(&it.project, &it.from).clone();
         let id = self.next_id();
         if it.kind == Kind::Answer {
             self.answer(draft, &from, id)?;
@@ -122,7 +99,7 @@ impl Transaction<'_> {
         }
         let turn = self.turn_of(&it.project, &from);
         let stop = self.stop(draft, &from, id);
-        let from_name = self.state.other_name(&it.project, &it.from);
+        let from_name = self.state.sessions.other_name(&it.project, &it.from);
         let routing = Routing {
             priority,
             targets,
@@ -137,9 +114,9 @@ impl Transaction<'_> {
     fn targets(&self, draft: &Draft, from: &InboxName) -> Vec<Target> {
         let it = &draft.body;
         let mut targets: Vec<Target> = Vec::with_capacity(2);
-        let is_primary = self.state.primary(&it.project) == Some(from);
+        let is_primary = self.state.sessions.primary(&it.project) == Some(from);
         let mut add = |inbox: &InboxName, person_decides: bool| {
-            let inbox = self.state.resolve(&it.project, inbox);
+            let inbox = self.state.sessions.resolve(&it.project, inbox);
             let own = inbox == from;
             let to_primary = inbox.as_str() == InboxName::PRIMARY;
             // The primary's own notifications are not delivered back to it, and a note to oneself wakes no waiter.
@@ -162,7 +139,7 @@ impl Transaction<'_> {
             Some(to) => add(to, false),
             None if it.kind == Kind::Progress => {}
             None if it.kind == Kind::Answer => {
-                let asked = it.reply_to.and_then(|id| self.state.question(id));
+                let asked = it.reply_to.and_then(|id| self.state.questions.get(id));
                 // The held hook delivers the answer to its agent. Through the inbox it would start another turn.
                 let by_hook = |it: &&Question| it.key.as_deref().is_some_and(is_held_key);
                 if let Some(question) = asked.filter(|it| !by_hook(it)) {
@@ -189,10 +166,10 @@ impl Transaction<'_> {
     /// Returns the session whose worker the sender is; `None` for the primary, which is notified through `primary`.
     fn parent<'b>(&'b self, draft: &'b Draft, from: &InboxName) -> Option<&'b InboxName> {
         let it = &draft.body;
-        let registered = || self.state.session(&it.project, from)?.parent();
+        let registered = || self.state.sessions.get(&it.project, from)?.parent();
         let parent = it.parent.as_ref().or_else(registered)?;
-        let parent = self.state.resolve(&it.project, parent);
-        let is_target = parent == from || self.state.primary(&it.project) == Some(parent);
+        let parent = self.state.sessions.resolve(&it.project, parent);
+        let is_target = parent == from || self.state.sessions.primary(&it.project) == Some(parent);
         (!is_target).then_some(parent)
     }
 
@@ -226,11 +203,11 @@ impl Transaction<'_> {
     /// report only that it is done. A session with live hooks is stopped only by its hook or by a draft with a type.
     fn stop(&self, draft: &Draft, from: &InboxName, id: Seq) -> Option<SessionStop> {
         let it = &draft.body;
-        if !self.state.has_listeners() || !is_stop(it.kind) {
+        if self.state.listeners.is_empty() || !is_stop(it.kind) {
             return None;
         }
         let session = self.about(draft, from)?;
-        let known = self.state.session(&it.project, &session);
+        let known = self.state.sessions.get(&it.project, &session);
         let by_hook = known.is_some_and(Session::has_hooks);
         (draft.explicit_kind || !by_hook).then(|| SessionStop {
             id,
@@ -245,10 +222,10 @@ impl Transaction<'_> {
     fn about(&self, draft: &Draft, from: &InboxName) -> Option<InboxName> {
         let it = &draft.body;
         let name = match &it.session {
-            Some(session) => self.state.resolve(&it.project, session),
+            Some(session) => self.state.sessions.resolve(&it.project, session),
             None => from,
         };
-        let is_known = || self.state.session(&it.project, name).is_some();
+        let is_known = || self.state.sessions.get(&it.project, name).is_some();
         let named = name.as_str() != InboxName::UNKNOWN || is_known();
         named.then(|| name.clone())
     }

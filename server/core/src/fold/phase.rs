@@ -4,9 +4,7 @@
 use hub_protocol::{InboxName, PhaseName, ProjectName, Seq, SessionState, Timestamp};
 
 use super::State;
-use super::session::{Session, SessionKey};
-use crate::command::Refusal;
-use crate::record::{NeedClosed, Record};
+use super::session::Session;
 
 /// A session at work counts as blocked after this time without any event, in milliseconds.
 const SILENT_MS: i64 = 10 * 60 * 1000;
@@ -102,49 +100,14 @@ impl State {
             Some(SessionState::Complete) if session.registered.is_none() => {
                 phase(PhaseName::Gone, session.ts)
             }
-            Some(_) if is_closed || self.reports_to_another(project, session) => {
+            Some(_) if is_closed || self.sessions.reports_to_another(project, session) => {
                 phase(PhaseName::Done, session.ts)
             }
             Some(_) => phase(PhaseName::YourTurn, session.ts),
         }
     }
 
-    /// Closes what a session needs of the person. Refuses it if the session has reported another state since `of`.
-    pub(super) fn decide_close_need(
-        &self,
-        (project, key): &SessionKey,
-        of: Seq,
-        until: Option<Timestamp>,
-        at: Timestamp,
-    ) -> Result<Vec<Record>, Refusal> {
-        let session = self.session(project, key);
-        session
-            .filter(|it| it.seq == of)
-            .ok_or(Refusal::NeedChanged)?;
-        let (project, session) = (project.clone(), key.clone());
-        Ok(vec![Record::NeedClosed(NeedClosed {
-            project,
-            session,
-            until,
-            at,
-        })])
-    }
-
-    pub(super) fn apply_need_closed(&mut self, seq: Seq, it: &NeedClosed) {
-        let close = |session: &mut Session| session.close_need(it.at, it.until);
-        self.sessions.change(&it.project, &it.session, seq, close);
-    }
-
     fn goes_on(&self, project: &ProjectName, key: &InboxName, session: &Session) -> bool {
-        let is_answered = || self.inbox(project, key).is_some_and(|it| !it.is_empty());
-        !session.has_stopped() || session.has_tasks() || is_answered()
-    }
-
-    /// Whether another session reads the end of this one's turns, or none has to: a worker has a parent, a headless
-    /// session a program.
-    fn reports_to_another(&self, project: &ProjectName, session: &Session) -> bool {
-        let parent = session.parent().map(|it| self.resolve(project, it));
-        let parent = parent.and_then(|it| self.session(project, it));
-        parent.is_some_and(Session::is_alive) || session.is_headless()
+        !session.has_stopped() || session.has_tasks() || self.inboxes.holds_mail(project, key)
     }
 }

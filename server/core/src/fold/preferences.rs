@@ -6,18 +6,13 @@ use super::State;
 use crate::record::{PreferencesSet, Record};
 
 impl State {
-    /// Returns the person's preferences: quiet hours, mutes and alerts.
-    pub fn preferences(&self) -> &Preferences {
-        &self.preferences
-    }
-
     /// Returns the mute that keeps a sender from calling the person at `now`, by whichever of its names.
     pub fn mute_of(
         &self,
         (project, from): (&ProjectName, &InboxName),
         now: Timestamp,
     ) -> Option<&Mute> {
-        let key = self.resolve(project, from);
+        let key = self.sessions.resolve(project, from);
         let is_it = |name: &InboxName| name == key || name == from;
         let mut mutes = self.preferences.mutes.iter();
         mutes.find(|it| it.applies(project, is_it, now))
@@ -31,9 +26,5 @@ impl State {
             preferences: wanted.clone(),
             at: now,
         })]
-    }
-
-    pub(super) fn apply_preferences(&mut self, record: &PreferencesSet) {
-        self.preferences.clone_from(&record.preferences);
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn revives(hook: &Hook, ended: &Session) -> bool {
 impl Transaction<'_> {
     /// Notes that a process no longer runs a session. Returns whether no other one does.
     pub(super) fn leave_process(&mut self, (project, key): &SessionKey, process: &Process) -> bool {
-        let Some(session) = self.state.session(project, key) else {
+        let Some(session) = self.state.sessions.get(project, key) else {
             return false;
         };
         let last = session.processes().next();

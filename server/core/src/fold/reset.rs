@@ -13,11 +13,16 @@ use crate::record::{Record, Reset, SettleReason};
 /// For each project the number below which its notifications are hidden; only while the log still holds some of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct HiddenHistory {
+pub struct HiddenHistory {
     below: BTreeMap<ProjectName, Seq>,
 }
 
 impl HiddenHistory {
+    /// Returns the projects with hidden notifications, each with the first number that is visible.
+    pub fn iter(&self) -> impl Iterator<Item = (&ProjectName, Seq)> {
+        self.below.iter().map(|(project, below)| (project, *below))
+    }
+
     /// Forgets projects whose hidden notifications are no longer in the log.
     pub(super) fn trim(&mut self, below: Seq) {
         self.below.retain(|_, hidden| *hidden > below);
@@ -25,12 +30,6 @@ impl HiddenHistory {
 }
 
 impl State {
-    /// Returns the projects with hidden notifications, each with the first number that is visible.
-    pub fn hidden(&self) -> impl Iterator<Item = (&ProjectName, Seq)> {
-        let hidden = self.hidden.below.iter();
-        hidden.map(|(project, below)| (project, *below))
-    }
-
     pub(super) fn decide_reset(
         &self,
         project: &ProjectName,
@@ -40,7 +39,7 @@ impl State {
         let inboxes = self.inboxes.iter(Some(project));
         let pending = inboxes.flat_map(|(_, _, inbox)| inbox.pending());
         let pending = pending.map(|item| item.seq).collect();
-        let mut records = self.withdrawn_with(project, now);
+        let mut records = self.questions.withdrawn_with(project, now);
         records.extend(settled(pending, None, SettleReason::Dropped, None, now));
         records.push(Record::Reset(Reset {
             project: project.clone(),

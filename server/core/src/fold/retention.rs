@@ -8,7 +8,7 @@ use hub_protocol::{QuestionState, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::State;
-use super::question::settled_question;
+use super::questions::settled_question;
 use super::status::settled;
 use crate::record::{ClockMoved, Record, Rewritten, SettleReason, Trimmed};
 
@@ -17,17 +17,27 @@ const PAUSE_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The range of the log that is kept, and the new places of rewritten notifications.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct RetentionState {
+pub struct Retention {
     /// The first number that the log keeps.
-    pub(super) below: Seq,
+    below: Seq,
     /// For each rewritten notification, the record that holds its JSON.
     #[serde(rename = "carried")]
     rewritten: BTreeMap<Seq, Seq>,
     /// Until when retention by age pauses.
-    pub(super) paused_until: Option<Timestamp>,
+    paused_until: Option<Timestamp>,
 }
 
-impl RetentionState {
+impl Retention {
+    /// Returns the first number that retention left in the log.
+    pub fn below(&self) -> Seq {
+        self.below
+    }
+
+    /// Returns until when retention by age pauses, because the wall clock jumped.
+    pub fn paused_until(&self) -> Option<Timestamp> {
+        self.paused_until
+    }
+
     fn location(&self, id: Seq) -> Seq {
         self.rewritten.get(&id).copied().unwrap_or(id)
     }
@@ -96,7 +106,7 @@ impl State {
             }
         }
         // A question without its text can no longer be answered.
-        let unread = |id: &&Seq| self.open_question(**id).is_ok();
+        let unread = |id: &&Seq| self.questions.demand_open(**id).is_ok();
         let expired = evicted.iter().filter(unread);
         let expired =
             expired.map(|id| settled_question(*id, QuestionState::Expired, None, None, now));

@@ -7,7 +7,7 @@ use hub_protocol::{
 };
 
 use super::notification::person;
-use super::rule_table::Watched;
+use super::rules::Watched;
 use super::transaction::Transaction;
 use super::{Leased, State};
 use crate::command::{Refusal, RuleCommand};
@@ -90,11 +90,8 @@ impl State {
                 phase,
                 since,
             } => {
-                let watched = Watched::of(rule, project, session);
-                let Some(rule) = rules
-                    .get(rule)
-                    .filter(|_| !self.rules.has_fired(&watched, *since))
-                else {
+                let fired = self.rules.has_fired(rule, (project, session), *since);
+                let Some(rule) = rules.get(rule).filter(|_| !fired) else {
                     return Ok(Vec::new());
                 };
                 let mut transaction = Transaction::new(self, now, leased);
@@ -128,9 +125,9 @@ impl State {
 
     /// Whether nobody has read a notification, or answered it if it is a question.
     fn is_unsettled(&self, id: Seq) -> bool {
-        match self.question(id) {
+        match self.questions.get(id) {
             Some(question) => !question.state.is_final(),
-            None => self.inboxes.is_pending(id) && !self.is_seen(id),
+            None => self.inboxes.is_pending(id) && !self.seen.contains(id),
         }
     }
 }
@@ -233,7 +230,7 @@ impl Transaction<'_> {
     ) {
         let minutes = (self.now.as_millis() - since.as_millis()) / 60_000;
         let facts = Facts {
-            from: self.state.shown_name(project, session).to_string(),
+            from: self.state.sessions.shown_name(project, session).to_string(),
             msg: format!("{} for {minutes} min", phase.as_str().replace('_', " ")),
             session: session.to_string(),
             project: project.to_string(),

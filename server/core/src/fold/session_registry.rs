@@ -1,13 +1,14 @@
-//! The registry: how sessions are registered, named, made primary and ended.
+//! The registry: how sessions are registered, named and ended.
 
 use hub_protocol::{InboxName, Kind, Process, ProjectName, SessionInfo, SessionState, Timestamp};
 use serde_json::json;
 
-use super::session::{Registered, Session, SessionDue, SessionKey, changed};
+use super::session::{Session, SessionDue, changed};
+use super::sessions::Sessions;
 use super::transaction::Transaction;
 use super::{Leased, State, texts};
-use crate::command::{AgentEvent, Hook, Refusal};
-use crate::record::{InboxClosed, PrimaryTaken, Record, SessionEnded, SessionSet};
+use crate::command::{Hook, Refusal};
+use crate::record::{InboxClosed, Record, SessionEnded, SessionSet};
 
 /// The highest number that is added to a name that several sessions want.
 const MAX_NUMBER: usize = 99;
@@ -15,121 +16,6 @@ const MAX_NUMBER: usize = 99;
 const MAX_NAME: usize = 40;
 
 impl State {
-    /// Returns the session with this first id.
-    pub fn session(&self, project: &ProjectName, key: &InboxName) -> Option<&Session> {
-        self.sessions.get(project, key)
-    }
-
-    /// Returns the sessions of one project, or of all.
-    pub fn sessions(
-        &self,
-        project: Option<&ProjectName>,
-    ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Session)> {
-        self.sessions.iter(project)
-    }
-
-    /// Returns the primary of a project: the session that the person talks to.
-    pub fn primary(&self, project: &ProjectName) -> Option<&InboxName> {
-        self.sessions.primary(project)
-    }
-
-    /// Whether a worker of the session is working.
-    pub fn has_busy_workers(&self, project: &ProjectName, key: &InboxName) -> bool {
-        self.sessions.busy_workers(project, key) > 0
-    }
-
-    /// Returns the first id of the session with this id or name, or the name itself if there is none.
-    pub fn resolve<'a>(&'a self, project: &ProjectName, name: &'a InboxName) -> &'a InboxName {
-        self.sessions
-            .resolve(project, name.as_str())
-            .unwrap_or(name)
-    }
-
-    /// Returns the name for people of the session with this id or name, if it differs from `id`.
-    pub fn other_name(&self, project: &ProjectName, id: &InboxName) -> Option<&str> {
-        let name = self
-            .session(project, self.resolve(project, id))?
-            .shown_name();
-        name.filter(|name| *name != id.as_str())
-    }
-
-    /// Returns [`State::other_name`], or `id` itself.
-    pub fn shown_name<'a>(&'a self, project: &ProjectName, id: &'a InboxName) -> &'a str {
-        self.other_name(project, id).unwrap_or(id.as_str())
-    }
-
-    /// Returns the session with this id or name in this project, or else the agent's session with this id in any
-    /// project.
-    pub fn find_key(&self, project: &ProjectName, name: &InboxName) -> Option<SessionKey> {
-        let here = self.sessions.resolve(project, name.as_str());
-        let here = here.map(|key| (project.clone(), key.clone()));
-        here.or_else(|| self.sessions.with_id(name))
-    }
-
-    /// Returns [`State::find_key`], or the given project and name.
-    pub fn resolve_key(&self, project: ProjectName, name: InboxName) -> SessionKey {
-        let known = self.find_key(&project, &name);
-        known.unwrap_or((project, name))
-    }
-
-    /// Returns the project of the agent's session with this id, or else of the session that was last heard in `cwd`.
-    pub fn last_project(&self, id: Option<&InboxName>, cwd: Option<&str>) -> Option<ProjectName> {
-        let by_id = id.and_then(|id| self.sessions.with_id(id));
-        let there = self.sessions.iter(None).filter(|(_, _, session)| {
-            let info = session.info();
-            cwd.is_some() && info.and_then(|it| it.cwd.as_deref()) == cwd
-        });
-        let last = there.max_by_key(|(_, _, session)| session.touched);
-        by_id
-            .map(|(project, _)| project)
-            .or_else(|| last.map(|(project, _, _)| project.clone()))
-    }
-
-    /// Finds a session by id, alias, short name, or a unique prefix of one of these.
-    pub fn find_session(
-        &self,
-        project: &ProjectName,
-        name: &InboxName,
-    ) -> Result<SessionKey, Refusal> {
-        if let Some(place) = self.find_key(project, name) {
-            return Ok(place);
-        }
-        let begins = |key: &InboxName, session: &Session| {
-            let registered = session.registered.iter();
-            let mut others = registered.flat_map(Registered::other_names);
-            key.as_str().starts_with(name.as_str())
-                || session
-                    .name()
-                    .is_some_and(|it| it.starts_with(name.as_str()))
-                || others.any(|other| other.as_str().starts_with(name.as_str()))
-        };
-        let found = self.sessions.iter(Some(project));
-        let found: Vec<_> = found
-            .filter(|(_, key, session)| begins(key, session))
-            .collect();
-        let mut alive = found.iter().filter(|(_, _, session)| session.is_alive());
-        match (alive.next(), alive.next(), found.as_slice()) {
-            (Some((_, key, _)), None, _) | (None, _, [(_, key, _)]) => {
-                Ok((project.clone(), (*key).clone()))
-            }
-            _ => Err(self.unknown_session(project, name)),
-        }
-    }
-
-    pub(super) fn unknown_session(&self, project: &ProjectName, name: &InboxName) -> Refusal {
-        let names = self.sessions.iter(Some(project)).flat_map(|(_, key, it)| {
-            let short = it.name().and_then(|name| name.parse().ok());
-            [Some(key.clone()), short].into_iter().flatten()
-        });
-        let names: Vec<InboxName> = names.collect();
-        Refusal::UnknownSession {
-            project: project.clone(),
-            name: name.clone(),
-            nearest: super::nearest::nearest(name, names.iter()).map(ToString::to_string),
-            elsewhere: self.session_elsewhere(project, name).cloned(),
-        }
-    }
-
     pub(super) fn decide_register(
         &self,
         project: &ProjectName,
@@ -137,7 +23,7 @@ impl State {
         info: &SessionInfo,
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
-        let key = self.resolve(project, session);
+        let key = self.sessions.resolve(project, session);
         self.with_room(self.set_session((project, key), info, None, None, now), now)
     }
 
@@ -151,7 +37,7 @@ impl State {
         at: Timestamp,
     ) -> Option<Record> {
         let hooks = hook.is_some();
-        let known = self.session(project, key);
+        let known = self.sessions.get(project, key);
         let registered = known.and_then(|it| it.registered.as_ref());
         let mut info = info.clone();
         // The title is set in the agent, where it is meant as the session's name.
@@ -184,15 +70,6 @@ impl State {
         })
     }
 
-    /// Whether a hook reports a title that differs from the known one.
-    pub(super) fn is_retitled(
-        &self,
-        (project, key): (&ProjectName, &InboxName),
-        info: &SessionInfo,
-    ) -> bool {
-        new_title(self.session(project, key), info).is_some()
-    }
-
     /// Returns the name `base`, or one with a number, that no other session of the project has; without one, the session's id.
     /// An ended session gives its name up, and so does one that its process leaves for this one.
     fn free_name(
@@ -214,23 +91,6 @@ impl State {
         free.unwrap_or_else(|| key.to_string())
     }
 
-    pub(super) fn decide_primary(
-        &self,
-        project: &ProjectName,
-        session: &InboxName,
-        now: Timestamp,
-    ) -> Result<Vec<Record>, Refusal> {
-        let (project, key) = self.find_session(project, session)?;
-        if self.primary(&project) == Some(&key) {
-            return Ok(Vec::new());
-        }
-        Ok(vec![Record::PrimaryTaken(PrimaryTaken {
-            project,
-            session: key,
-            at: now,
-        })])
-    }
-
     /// Ends a session, because it reported its end or its process exited.
     pub(super) fn decide_end(
         &self,
@@ -241,8 +101,8 @@ impl State {
         now: Timestamp,
         leased: &Leased<'_>,
     ) -> Result<Vec<Record>, Refusal> {
-        let (project, key) = &self.find_session(project, session)?;
-        let Some(known) = self.session(project, key).filter(|it| it.is_alive()) else {
+        let (project, key) = &self.sessions.find(project, session)?;
+        let Some(known) = self.sessions.get(project, key).filter(|it| it.is_alive()) else {
             return Ok(Vec::new());
         };
         let mut transaction = Transaction::new(self, now, leased);
@@ -289,44 +149,42 @@ impl State {
         }
         Ok(transaction.finish())
     }
+}
+
+impl Sessions {
+    /// Whether a short name belongs to another session, which this process does not leave, or is reserved.
+    pub(super) fn is_taken(
+        &self,
+        project: &ProjectName,
+        name: &str,
+        key: &InboxName,
+        process: Option<&Process>,
+    ) -> bool {
+        let other = self.key_of(project, name).filter(|of| *of != key);
+        // An ended session keeps its id but gives up its name.
+        let stays = |it: &Session| it.is_alive() && !process.is_some_and(|by| it.runs_only_in(by));
+        let holds =
+            |of: &InboxName| of.as_str() == name || self.get(project, of).is_some_and(stays);
+        let reserved = hub_protocol::looks_reserved(name);
+        reserved || other.is_some_and(holds)
+    }
+
+    /// Whether a hook reports a title that differs from the known one.
+    pub(super) fn is_retitled(
+        &self,
+        (project, key): (&ProjectName, &InboxName),
+        info: &SessionInfo,
+    ) -> bool {
+        new_title(self.get(project, key), info).is_some()
+    }
 
     /// Returns the text about a session that stopped while its background work or its workers still run.
     pub(super) fn still_busy(&self, (project, key): (&ProjectName, &InboxName)) -> String {
-        let session = self.session(project, key);
+        let session = self.get(project, key);
         let tasks = session.map_or(0, |it| it.turn.tasks.len());
         let name = texts::name(key, session);
-        let workers = self.sessions.busy_workers(project, key);
+        let workers = self.busy_workers(project, key);
         format!("Agent {name} stopped, {}", texts::running(tasks, workers))
-    }
-
-    pub(super) fn apply_gone(&mut self, seq: u64, it: &SessionEnded) {
-        self.sessions
-            .change(&it.project, &it.session, seq, |session| {
-                session.end(it.at, !it.ended);
-            });
-    }
-
-    /// Returns the session of a hook event by project and first id, and the event's own id if it differs from that.
-    pub fn key_of_hook(&self, hook: &Hook) -> (SessionKey, Option<InboxName>) {
-        let alias = |key: &InboxName| (*key != hook.id).then(|| hook.id.clone());
-        let name = hook.given.as_ref().unwrap_or(&hook.id);
-        // A process that begins another session continues the one that it runs, for example after `/clear`.
-        let of_process = || {
-            let begins = hook.given.is_none() && hook.happened == AgentEvent::Started;
-            let process = hook.process().filter(|_| begins)?;
-            let runs = self.sessions.with_process(process);
-            let last = runs.max_by_key(|(_, session)| session.touched);
-            last.map(|(place, _)| place)
-        };
-        let here = self.sessions.resolve(&hook.project, name.as_str());
-        let here = here.map(|key| (hook.project.clone(), key.clone()));
-        // A given name means another session in another project, unless the agent gives that session the same id.
-        let is_same = |(_, key): &SessionKey| hook.given.as_ref().is_none_or(|given| given == key);
-        let elsewhere = || self.sessions.with_id(&hook.id).filter(is_same);
-        let known = here.or_else(elsewhere).or_else(of_process);
-        let (project, key) = known.unwrap_or_else(|| (hook.project.clone(), name.clone()));
-        let alias = alias(&key);
-        ((project, key), alias)
     }
 }
 
@@ -343,9 +201,9 @@ impl Transaction<'_> {
         let state = self.state;
         for ((project, key), due) in state.sessions.due(self.now) {
             let place = (project, key);
-            let name = texts::name(key, state.session(project, key));
+            let name = texts::name(key, state.sessions.get(project, key));
             let (kind, msg, data) = match due {
-                SessionDue::Waits => (Kind::Waiting, state.still_busy(place), None),
+                SessionDue::Waits => (Kind::Waiting, state.sessions.still_busy(place), None),
                 SessionDue::Fails(reason) => {
                     let msg = format!("Agent {name} failed: {reason}");
                     (

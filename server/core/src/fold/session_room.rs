@@ -55,7 +55,7 @@ impl State {
         let before = at.plus_millis(-SILENT_MS);
         let is_over = |place: &SessionKey, it: &Session| {
             let mut asked = self.questions.of(&place.0, &place.1);
-            lives(it) && !self.holds_mail(place) && asked.next().is_none()
+            lives(it) && !self.inboxes.holds_mail(&place.0, &place.1) && asked.next().is_none()
         };
         // A session that had news lately has none before it in this order that could make room.
         let silent = self.sessions.silent_for_longest();
@@ -71,11 +71,6 @@ impl State {
         })];
         records.extend(self.listeners_ended_with((project, key), at));
         Ok(records)
-    }
-
-    /// Whether a session's inbox holds notifications, so that it makes no room for another.
-    fn holds_mail(&self, (project, key): &SessionKey) -> bool {
-        self.inbox(project, key).is_some_and(|it| !it.is_empty())
     }
 
     /// Returns the ended sessions that must be forgotten for a registration, those first that were silent for longest.
@@ -95,7 +90,7 @@ impl State {
         {
             let is_it = (&place.0, &place.1) == (&set.project, &set.session);
             let is_past = !it.is_alive() && it.registered.is_some();
-            if !is_it && is_past && !self.holds_mail(place) {
+            if !is_it && is_past && !self.inboxes.holds_mail(&place.0, &place.1) {
                 sizes -= it.size();
                 forgotten.push(place.clone());
             }

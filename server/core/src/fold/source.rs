@@ -3,7 +3,7 @@
 use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Source, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{ByProject, State};
+use super::{ByProject, State, each};
 use crate::record::Route;
 
 /// The most sources in one project; the one that was silent for longest is forgotten first.
@@ -11,7 +11,7 @@ const MAX_SOURCES: usize = 1_000;
 
 /// The last notification of each source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct SourceTable(ByProject<Last>);
+pub(super) struct Sources(ByProject<Last>);
 
 /// The last notification of a source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ impl Last {
     }
 }
 
-impl SourceTable {
+impl Sources {
     pub(super) fn note(&mut self, seq: Seq, route: &Route) {
         let known = self.0.get_mut(&route.project);
         if let Some(known) = known.and_then(|it| it.get_mut(&route.from)) {
@@ -87,18 +87,15 @@ impl SourceTable {
 impl State {
     /// Returns the senders of one project, or of all, that are not sessions.
     pub fn sources(&self, project: Option<&ProjectName>) -> Vec<Source> {
-        let of = |(other, _): &(&ProjectName, _)| project.is_none_or(|it| it == *other);
-        let sources = self.sources.0.iter().filter(of);
-        let all = sources.flat_map(|(project, names)| {
-            names.iter().map(move |(name, last)| Source {
-                project: project.clone(),
-                name: name.clone(),
-                last_seen: last.ts,
-                last: last.seq,
-            })
-        });
-        all.filter(|it| self.session(&it.project, &it.name).is_none())
-            .collect()
+        let all = each(&self.sources.0, project);
+        let others = all.filter(|(project, name, _)| self.sessions.get(project, name).is_none());
+        let source = |(project, name, last): (&ProjectName, &InboxName, &Last)| Source {
+            project: project.clone(),
+            name: name.clone(),
+            last_seen: last.ts,
+            last: last.seq,
+        };
+        others.map(source).collect()
     }
 
     /// Returns the record that reported that a session, or a sender of this name, is complete, failed or over; `None` if it has
@@ -106,8 +103,8 @@ impl State {
     /// turn themselves.
     pub fn finished(&self, project: &ProjectName, name: &InboxName) -> Option<Seq> {
         use SessionState::{Complete, Ended, Error};
-        let key = self.resolve(project, name);
-        let session = self.session(project, key);
+        let key = self.sessions.resolve(project, name);
+        let session = self.sessions.get(project, key);
         let by_state = session.filter(|it| matches!(it.state, Some(Complete | Error | Ended)));
         let source = self.sources.0.get(project).and_then(|it| it.get(key));
         let done = source.and_then(|it| it.done);

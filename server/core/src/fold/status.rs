@@ -110,8 +110,11 @@ impl State {
     }
 
     /// Fails if a number is above the head, because no record has it.
-    pub(super) fn check_ids(&self, ids: &[Seq]) -> Result<(), Refusal> {
-        match ids.iter().find(|&&id| id > self.head) {
+    pub(super) fn check_ids<'a>(
+        &self,
+        ids: impl IntoIterator<Item = &'a Seq>,
+    ) -> Result<(), Refusal> {
+        match ids.into_iter().find(|&&id| id > self.head) {
             Some(&id) => Err(Refusal::UnknownId(id)),
             None => Ok(()),
         }
@@ -126,7 +129,7 @@ impl State {
         let pending = ids.iter().copied();
         let pending = pending.filter(|&id| self.inboxes.is_pending(id)).collect();
         let mut records = settled(pending, None, SettleReason::Withdrawn, None, now);
-        records.extend(self.withdrawn_questions(ids, now));
+        records.extend(self.questions.withdrawn(ids, now));
         Ok(records)
     }
 
@@ -137,10 +140,8 @@ impl State {
         key: &str,
         now: Timestamp,
     ) -> Vec<Record> {
-        let inboxes = self.inboxes.iter(Some(project));
-        let pending = inboxes.flat_map(|(_, _, inbox)| inbox.keyed(from, key));
-        let pending: Vec<Seq> = pending.collect();
-        let questions = self.withdrawn_questions(&pending, now);
+        let pending = self.inboxes.keyed(project, from, key);
+        let questions = self.questions.withdrawn(&pending, now);
         let mut records = settled(pending, None, SettleReason::Withdrawn, None, now);
         records.extend(questions);
         records
@@ -157,7 +158,7 @@ impl State {
             };
             if was_pending {
                 self.settle(id, record.how);
-                self.note_loss(id, record.how);
+                self.losses.note(id, record.how);
             }
         }
     }

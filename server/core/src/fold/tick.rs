@@ -28,7 +28,7 @@ impl State {
     pub fn expired(&self, now: Timestamp) -> Vec<Record> {
         let due = self.inboxes.due(now).take(MAX_EXPIRED).collect();
         let mut records = settled(due, None, SettleReason::Expired, None, now);
-        records.extend(self.expired_questions(now));
+        records.extend(self.questions.expired(now));
         records
     }
 

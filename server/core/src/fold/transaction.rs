@@ -80,7 +80,7 @@ impl<'a> Transaction<'a> {
                     transaction.notified.push(it);
                 }
                 // A notification that follows may still go to an inbox that makes room.
-                Record::InboxClosed(it) if state.is_empty_inbox(&it.project, &it.inbox) => {
+                Record::InboxClosed(it) if state.inboxes.is_empty(&it.project, &it.inbox) => {
                     let closing = transaction.closing.entry(it.project);
                     closing.or_default().insert(it.inbox);
                 }

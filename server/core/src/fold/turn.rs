@@ -25,7 +25,7 @@ impl Transaction<'_> {
 
     /// Notes the state that the next notification reports, and the turn that this begins.
     pub(super) fn report(&mut self, place: SessionKey, state: SessionState) {
-        let session = self.state.session(&place.0, &place.1);
+        let session = self.state.sessions.get(&place.0, &place.1);
         let before = self.sessions.get(&place).copied();
         let before = before.or_else(|| session?.state);
         if begins(session, before, state) {
@@ -39,6 +39,6 @@ impl Transaction<'_> {
         let begun = self.turns.get(&(project.clone(), key.clone()));
         begun
             .copied()
-            .or_else(|| self.state.session(project, key)?.turn.first)
+            .or_else(|| self.state.sessions.get(project, key)?.turn.first)
     }
 }

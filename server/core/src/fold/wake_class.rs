@@ -30,10 +30,12 @@ impl State {
         if item.from.as_str() == InboxName::PERSON {
             return WakeClass::Person;
         }
-        let from = self.resolve(project, &item.from);
+        let from = self.sessions.resolve(project, &item.from);
         let registered = |it: &&Session| it.registered.is_some();
-        match self.session(project, from).filter(registered) {
-            Some(it) if is_stop_or_error(item.kind) && self.works_for(project, session, it) => {
+        match self.sessions.get(project, from).filter(registered) {
+            Some(it)
+                if is_stop_or_error(item.kind) && self.sessions.works_for(project, session, it) =>
+            {
                 WakeClass::Worker
             }
             Some(_) => WakeClass::Session(from.clone()),
@@ -41,19 +43,12 @@ impl State {
         }
     }
 
-    /// Whether a session is a worker of `boss`: its child, or any session of a project whose primary is `boss`.
-    fn works_for(&self, project: &ProjectName, boss: &InboxName, worker: &Session) -> bool {
-        let parent = worker.parent();
-        parent.is_some_and(|parent| self.resolve(project, parent) == boss)
-            || self.primary(project) == Some(boss)
-    }
-
     fn answers_own_question(&self, project: &ProjectName, session: &InboxName, id: Seq) -> bool {
         let mut questions = self.questions.all().filter(|(asked, _)| *asked < id);
         questions.any(|(_, it)| {
             it.answer == Some(id)
                 && it.project == *project
-                && self.resolve(project, &it.from) == session
+                && self.sessions.resolve(project, &it.from) == session
         })
     }
 }

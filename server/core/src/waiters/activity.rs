@@ -120,7 +120,7 @@ impl Activity {
         inboxes: &[InboxName],
     ) {
         for inbox in inboxes {
-            if state.session(project, inbox).is_some() {
+            if state.sessions.get(project, inbox).is_some() {
                 self.of((project.clone(), inbox.clone())).waited = true;
             }
         }
@@ -247,7 +247,8 @@ impl Activity {
             return;
         }
         self.forgot = Some(now.mono);
-        let exists = |(project, session): &SessionKey| state.session(project, session).is_some();
+        let exists =
+            |(project, session): &SessionKey| state.sessions.get(project, session).is_some();
         let oldest = now.wall.plus_millis(-KEPT_MS);
         let fresh = |at| now.mono.saturating_duration_since(at) < WARN_AGAIN;
         self.sessions.retain(|place, it| {

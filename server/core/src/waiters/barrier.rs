@@ -55,7 +55,8 @@ impl Barrier {
     /// Returns the names of the sessions that the barrier still waits for, each once.
     pub(super) fn missing_names(&self, state: &State, project: &ProjectName) -> Vec<InboxName> {
         let missing = self.missing(state, project).into_iter();
-        let shown = |key: InboxName| state.shown_name(project, &key).parse().unwrap_or(key);
+        let name = |key: &InboxName| state.sessions.shown_name(project, key).parse();
+        let shown = |key: InboxName| name(&key).unwrap_or(key);
         missing.map(shown).collect()
     }
 

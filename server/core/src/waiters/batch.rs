@@ -87,7 +87,8 @@ impl Waiters {
         let project = &spec.project;
         let slot = self.slot(project, inbox);
         let pending = state
-            .inbox(project, inbox)
+            .inboxes
+            .get(project, inbox)
             .into_iter()
             .flat_map(Inbox::pending);
         pending.filter(move |item| excluded(slot, spec, item).is_none())
@@ -201,7 +202,7 @@ impl Waiters {
         let taken: usize = batch.lease.iter().map(|(_, ids)| ids.len()).sum();
         let project = &spec.project;
         let unread = |inbox: &Inbox| inbox.len() - inbox.unproven().len();
-        let pending = |inbox| state.inbox(project, inbox).map_or(0, unread);
+        let pending = |inbox| state.inboxes.get(project, inbox).map_or(0, unread);
         let leased = |inbox| self.leased_count(project, inbox);
         let free: usize = spec
             .inboxes

@@ -196,7 +196,7 @@ impl Waiters {
         now: Now,
     ) -> Option<HeldBack> {
         let session = self.limited(state, project, inbox)?;
-        let pending = state.inbox(project, inbox)?.offerable();
+        let pending = state.inboxes.get(project, inbox)?.offerable();
         let items = pending.filter(|item| self.would_wake((project, inbox), item));
         self.all_held(state, (project, &session), items, now)
     }
@@ -216,7 +216,7 @@ impl Waiters {
         id: Seq,
         now: Now,
     ) -> Option<Hold> {
-        let item = state.inbox(project, inbox)?.get(id);
+        let item = state.inboxes.get(project, inbox)?.get(id);
         let item =
             item.filter(|it| it.emitted.is_none() && self.would_wake((project, inbox), it))?;
         let session = self.limited(state, project, inbox)?;
@@ -224,7 +224,7 @@ impl Waiters {
             .check(state, (project, &session), item, now.mono)
             .err()?;
         let until = wall(until, now);
-        let limit = limit.shown(|key| state.shown_name(project, key).parse().ok());
+        let limit = limit.shown(|key| state.sessions.shown_name(project, key).parse().ok());
         Some(Hold { until, limit })
     }
 
@@ -269,10 +269,10 @@ impl Waiters {
             return waiter.spec.session.clone().filter(|_| limited);
         }
         let session = match inbox.as_str() {
-            InboxName::PRIMARY => state.primary(project)?,
+            InboxName::PRIMARY => state.sessions.primary(project)?,
             _ => inbox,
         };
-        state.session(project, session)?.info()?;
+        state.sessions.get(project, session)?.info()?;
         Some(session.clone())
     }
 

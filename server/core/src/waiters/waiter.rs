@@ -154,12 +154,14 @@ impl Waiter {
         let Some(session) = spec.session.as_ref().filter(|_| spec.own) else {
             return false;
         };
-        let (project, key) = state.resolve_key(spec.project.clone(), session.clone());
-        let is_alive = state.session(&project, &key).is_some_and(Session::is_alive);
+        let sessions = &state.sessions;
+        let (project, key) = sessions.resolve_key(spec.project.clone(), session.clone());
+        let known = sessions.get(&project, &key);
+        let is_alive = known.is_some_and(Session::is_alive);
         if self.yields() && !is_alive {
             return true;
         }
-        let mut inboxes = state.inboxes_of(&project, &key);
+        let mut inboxes = sessions.inboxes_of(&project, &key);
         inboxes.sort();
         project != spec.project || inboxes != spec.inboxes
     }

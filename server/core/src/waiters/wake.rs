@@ -31,7 +31,11 @@ impl Waiters {
         if waiter.spec.barrier.is_some() {
             return self.consider(state, waiter_id, now);
         }
-        let Some(item) = state.inbox(project, inbox).and_then(|inbox| inbox.get(id)) else {
+        let Some(item) = state
+            .inboxes
+            .get(project, inbox)
+            .and_then(|inbox| inbox.get(id))
+        else {
             return false;
         };
         let slot = self.slot(project, inbox);

@@ -174,7 +174,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 /// so that a session that names another process or ends does not free its commands.
 fn agents(hub: &Hub) -> Result<Vec<Process>, ApiError> {
     Ok(hub.read(|state, waiters| {
-        let known = state.sessions(None);
+        let known = state.sessions.iter(None);
         let mut all = waiters.read().agents().to_vec();
         all.extend(known.filter_map(|(_, _, it)| it.info()?.process.clone()));
         all

@@ -114,8 +114,8 @@ fn no_project(why: &Silence) -> ApiError {
 
 /// The directory that is gone, with the project of the session that ran there.
 fn last_project(hub: &Hub, params: &DirectoryParams) -> Result<Directory, ApiError> {
-    let project =
-        hub.read(|state, _| state.last_project(params.session.as_ref(), params.cwd.as_deref()))?;
+    let (session, cwd) = (params.session.as_ref(), params.cwd.as_deref());
+    let project = hub.read(|state, _| state.sessions.last_project(session, cwd))?;
     let project = project
         .ok_or_else(|| invalid("names no directory of the hub's machine; give project instead"))?;
     Ok(Directory {

@@ -49,7 +49,7 @@ impl Witness {
             return Ok(Evidence::default());
         };
         let agents = hub.read(|state, _| {
-            let alive = state.sessions(None).filter(|(_, _, it)| it.is_alive());
+            let alive = state.sessions.iter(None).filter(|(_, _, it)| it.is_alive());
             let named = alive.filter_map(|(_, id, it)| {
                 let name = it.shown_name().unwrap_or(id.as_str()).to_owned();
                 Some((it.info()?.process.clone()?, name))

@@ -66,8 +66,8 @@ impl LocalClaim {
         (project, session): (ProjectName, InboxName),
     ) -> Result<Confirmed, ApiError> {
         let known = hub.read(|state, _| {
-            let (project, key) = state.resolve_key(project, session);
-            state.session(&project, &key)?.info()?.process.clone()
+            let (project, key) = state.sessions.resolve_key(project, session);
+            state.sessions.get(&project, &key)?.info()?.process.clone()
         })?;
         let confirmed = self.of(origin.0.as_ref(), known.filter(is_alive).as_ref());
         if let Some(process) = &confirmed.process {
@@ -95,9 +95,9 @@ impl LocalClaim {
             return Ok(false);
         };
         let above = hub.read(|state, _| {
-            let (project, key) = state.resolve_key(project, session);
-            let session = state.session(&project, &key).filter(|it| it.has_hooks());
-            session?.info()?.process.clone()
+            let (project, key) = state.sessions.resolve_key(project, session);
+            let session = state.sessions.get(&project, &key);
+            session.filter(|it| it.has_hooks())?.info()?.process.clone()
         })?;
         let own = self.pid.and_then(|pid| caller.named(pid));
         let above = above.filter(is_alive);

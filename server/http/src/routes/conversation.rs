@@ -41,8 +41,8 @@ pub(super) async fn conversation(
         return Err(ApiError::invalid(format!("limit is 1 to {MAX_LIMIT}")));
     }
     let found = hub.read(|state, _| {
-        let place = state.find_session(&params.project, &target)?;
-        Ok::<_, Refusal>((Speaker::new(state, place), state.trimmed_below()))
+        let place = state.sessions.find(&params.project, &target)?;
+        Ok::<_, Refusal>((Speaker::new(state, place), state.retention.below()))
     })?;
     let (speaker, begin) = found?;
     let end = hub.log().head() + 1;

@@ -34,8 +34,8 @@ pub(super) async fn go(
 /// The properties that a session reported.
 fn info_of(hub: &Hub, project: &ProjectName, target: &InboxName) -> Result<SessionInfo, ApiError> {
     let info = hub.read(|state, _| {
-        let (project, key) = state.find_session(project, target)?;
-        let session = state.session(&project, &key);
+        let (project, key) = state.sessions.find(project, target)?;
+        let session = state.sessions.get(&project, &key);
         Ok::<_, Refusal>(session.and_then(|it| it.info()).cloned())
     });
     Ok(info??.unwrap_or_default())

@@ -231,9 +231,10 @@ pub(super) fn marks_of(
     let hook = || waiters.read().hook_connection(id);
     HistoryMarks {
         status: state.status(id, routed),
-        seen: state.is_seen(id),
+        seen: state.seen.contains(id),
         delivery: state
-            .question(id)
+            .questions
+            .get(id)
             .filter(answered)
             .and_then(|it| state.answer_delivery(it, hook())),
     }
@@ -305,7 +306,7 @@ pub(super) async fn get(
 
 /// Whether the log still has a notification. Retention first moves its boundary; the record is deleted later.
 pub(super) fn is_kept(state: &Fold, id: Seq) -> bool {
-    id >= state.trimmed_below() || state.location(id).is_some()
+    id >= state.retention.below() || state.location(id).is_some()
 }
 
 /// A notification's JSON, also if retention has carried it to another record, and whether it was routed to an inbox.
@@ -345,7 +346,7 @@ pub(super) async fn withdraw(
 ) -> Result<Json<Withdrawn>, ApiError> {
     find(&hub, id).await?;
     let kept = hub.read(|state, _| {
-        let question = state.question(id);
+        let question = state.questions.get(id);
         let kept = question.filter(|it| !it.state.is_final() && it.is_kept_for_person());
         kept.map(|_| id)
     })?;
@@ -369,7 +370,7 @@ pub(super) async fn withdraw_key(
             let is_from = from.as_ref().is_none_or(|from| *from == it.from);
             is_from && it.key.as_ref() == Some(&key) && it.is_kept_for_person()
         };
-        state.open_question_of(&project, is_kept)
+        state.questions.first_open(&project, is_kept)
     })?;
     refused::demand_person(&hub, (caller, &witness), kept).await?;
     let done = hub

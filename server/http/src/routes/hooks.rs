@@ -166,8 +166,8 @@ async fn wake_note(request: &HookRequest) -> Result<Option<OwnWords>, ApiError> 
 async fn watched_file(request: &HookRequest) -> Result<Option<PathBuf>, ApiError> {
     let (project, session) = (request.project(), request.session());
     let number = request.hub.read(|state, _| {
-        let (project, key) = state.resolve_key(project, session);
-        Some(state.session(&project, &key)?.registered.as_ref()?.seq)
+        let (project, key) = state.sessions.resolve_key(project, session);
+        Some(state.sessions.get(&project, &key)?.registered.as_ref()?.seq)
     })?;
     let Some(number) = number else {
         return Ok(None);
@@ -224,7 +224,7 @@ fn with_announced(request: &HookRequest, batch: Option<Batch>) -> Result<Option<
     }
     let (project, session) = (request.project(), request.session());
     let announced = request.hub.read(|state, _| {
-        let (project, key) = state.resolve_key(project, session);
+        let (project, key) = state.sessions.resolve_key(project, session);
         let lease = state.announced(&project, &key);
         let ids: BTreeSet<Seq> = lease.iter().flat_map(|(_, ids)| ids).copied().collect();
         let offered = |id: Seq| Offered {
@@ -260,9 +260,10 @@ fn with_announced(request: &HookRequest, batch: Option<Batch>) -> Result<Option<
 fn has_waking_item(request: &HookRequest) -> Result<bool, ApiError> {
     let (project, session) = (request.project(), request.session());
     let wakes = request.hub.read(|state, waiters| {
-        let (project, key) = state.resolve_key(project, session);
-        state.inboxes_of(&project, &key).iter().any(|name| {
-            let inbox = state.inbox(&project, name).into_iter();
+        let (project, key) = state.sessions.resolve_key(project, session);
+        let inboxes = state.sessions.inboxes_of(&project, &key);
+        inboxes.iter().any(|name| {
+            let inbox = state.inboxes.get(&project, name).into_iter();
             let mut items = inbox.flat_map(Inbox::offerable);
             items.any(|item| item.wakes && !waiters.read().is_leased(&project, name, item.seq))
         })
@@ -286,17 +287,16 @@ fn session_status(request: &HookRequest) -> Result<SessionStatus, ApiError> {
     let polls = request.params.rewake && request.agent.facts().has_extension;
     let can_sleep = !polls && wake_method(request) != WakeMethod::Never;
     let status = request.hub.read(|state, waiters| {
-        let (project, key) = state.resolve_key(project, session);
-        let session = state.session(&project, &key);
+        let sessions = &state.sessions;
+        let (project, key) = sessions.resolve_key(project, session);
+        let session = sessions.get(&project, &key);
         let shown_name = |name: &InboxName| {
-            let key = state.resolve(&project, name);
-            let session = state.session(&project, key);
-            let name = session.and_then(|it| it.shown_name());
-            name.unwrap_or(key.as_str()).to_owned()
+            let key = sessions.resolve(&project, name);
+            sessions.shown_name(&project, key).to_owned()
         };
-        let primary = state.primary(&project) == Some(&key);
+        let primary = sessions.primary(&project) == Some(&key);
         let waits = waiters.read().holder(&project, &key).is_some();
-        let asleep = can_sleep && primary && !waits && state.has_busy_workers(&project, &key);
+        let asleep = can_sleep && primary && !waits && sessions.busy_workers(&project, &key) > 0;
         let place = (project.clone(), key.clone());
         SessionStatus {
             name: shown_name(&key),

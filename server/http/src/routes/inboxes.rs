@@ -45,7 +45,8 @@ fn infos(state: &Fold, waiters: &SharedWaiters, project: Option<&ProjectName>) -
         .map(|(project, inbox, holder)| ((project.clone(), inbox.clone()), holder))
         .collect();
     let mut infos: Vec<InboxInfo> = state
-        .inboxes(project)
+        .inboxes
+        .iter(project)
         .map(|(project, name, inbox)| {
             let waiters = waiters.read();
             let mut info = info(&waiters, project, name, inbox);
@@ -66,11 +67,11 @@ fn infos(state: &Fold, waiters: &SharedWaiters, project: Option<&ProjectName>) -
             }),
     );
     for info in &mut infos {
-        let name = state.other_name(&info.project, &info.name);
+        let name = state.sessions.other_name(&info.project, &info.name);
         info.session = name.map(str::to_owned);
         if let Some(holder) = &mut info.waiter {
             let session = holder.session.as_ref();
-            let name = session.and_then(|id| state.other_name(&info.project, id));
+            let name = session.and_then(|id| state.sessions.other_name(&info.project, id));
             holder.session_name = name.map(str::to_owned);
         }
     }
@@ -193,8 +194,11 @@ pub(super) async fn reset(
     caller: Caller,
     witness: Witness,
 ) -> Result<Json<Dropped>, ApiError> {
-    let for_person =
-        hub.read(|state, _| state.open_question_of(&project, Question::is_for_person))?;
+    let for_person = hub.read(|state, _| {
+        state
+            .questions
+            .first_open(&project, Question::is_for_person)
+    })?;
     refused::demand_person(&hub, (caller, &witness), for_person).await?;
     caller.refuse_agents(&hub).await?;
     let reset = Command::Reset { project, history };

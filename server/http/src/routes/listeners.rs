@@ -45,10 +45,14 @@ pub(super) async fn listen(
     };
     let done = hub.submit(command).await?;
     let (state, target_name, listens) = hub.read(|state, _| {
-        let session = state.session(&project, &target);
-        let name = state.other_name(&project, &target).map(str::to_owned);
+        let session = state.sessions.get(&project, &target);
+        let name = state.sessions.other_name(&project, &target);
         let listens = state.listens(&project, &target, &caller);
-        (session.and_then(|it| it.state), name, listens)
+        (
+            session.and_then(|it| it.state),
+            name.map(str::to_owned),
+            listens,
+        )
     })?;
     let answer = Listening {
         target,
@@ -69,9 +73,9 @@ fn resolve(
 ) -> Result<InboxName, ApiError> {
     let found = hub.read(|state, _| {
         if may_be_new {
-            return Ok(state.resolve(project, name).clone());
+            return Ok(state.sessions.resolve(project, name).clone());
         }
-        state.find_session(project, name).map(|(_, key)| key)
+        state.sessions.find(project, name).map(|(_, key)| key)
     });
     Ok(found??)
 }

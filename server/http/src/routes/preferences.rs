@@ -37,7 +37,7 @@ const EDITOR_SCHEMES: [&str; 14] = [
 
 /// `GET /preferences`: the current preferences.
 pub(super) async fn get(State(hub): State<Hub>) -> Result<Json<Preferences>, ApiError> {
-    let known = hub.read(|state, _| state.preferences().clone());
+    let known = hub.read(|state, _| state.preferences.clone());
     Ok(Json(known?))
 }
 

@@ -31,7 +31,8 @@ pub(super) async fn readyz(State(hub): State<Hub>) -> Result<Response, ApiError>
         }
         Health::Corrupt { .. } | Health::Failed(_) => return Err(Code::NotReady.into()),
     }
-    let (unread, unreadable) = hub.read(|state, _| (state.loss(), state.has_unreadable()))?;
+    let (unread, unreadable) =
+        hub.read(|state, _| (state.losses.unread(), state.questions.has_unreadable()))?;
     let unread =
         unread.map(|it| format!("{} notifications that nobody had read were lost", it.count));
     let unreadable = unreadable.then(|| "records of the log cannot be read any more".to_owned());

@@ -75,7 +75,7 @@ impl QuestionStatus {
         let held = waiters.read().held_time(id);
         let hook = waiters.read().hook_connection(id);
         let deliverable = is_answerable(fold, waiters, id, asked);
-        let name = fold.other_name(&asked.project, &asked.from);
+        let name = fold.sessions.other_name(&asked.project, &asked.from);
         Self {
             asked: asked.clone(),
             name: name.map(str::to_owned),
@@ -100,8 +100,8 @@ impl QuestionStatus {
 
 /// The location of the asker's session, as far as the session reported it.
 fn place(fold: &Fold, asked: &FoldQuestion) -> Option<Place> {
-    let key = fold.resolve(&asked.project, &asked.from);
-    let place = place_of(fold.session(&asked.project, key)?.info()?);
+    let asker = fold.sessions.with_name(&asked.project, &asked.from)?;
+    let place = place_of(asker.info()?);
     (place != Place::default()).then_some(place)
 }
 
@@ -150,7 +150,7 @@ fn chosen(
     };
     let mut found: Vec<_> = match params.state {
         QuestionStates::Open => fold.unfinished_questions().filter(is_chosen).collect(),
-        QuestionStates::All => fold.questions(true).into_iter().filter(is_chosen).collect(),
+        QuestionStates::All => fold.questions.all().filter(is_chosen).collect(),
     };
     let page = found.split_off(found.len().saturating_sub(limit));
     let status = |(id, it)| (id, QuestionStatus::new(fold, waiters, id, it));
@@ -187,7 +187,7 @@ pub async fn settled(hub: &Hub, id: Seq, patience: Duration) -> Result<Question,
 
 pub(super) fn status(hub: &Hub, id: Seq) -> Result<QuestionStatus, ApiError> {
     let found = hub.read(|fold, waiters| {
-        let asked = fold.question(id)?;
+        let asked = fold.questions.get(id)?;
         Some(QuestionStatus::new(fold, waiters, id, asked))
     })?;
     found.ok_or_else(|| ApiError::new(Code::UnknownNotification, format!("no question {id}")))

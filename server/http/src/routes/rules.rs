@@ -41,7 +41,7 @@ pub(super) async fn list(State(hub): State<Hub>) -> Result<Json<RuleList>, ApiEr
     let rules = Arc::clone(hub.rule_set());
     let mut infos = hub.read(|state, _| {
         let info = |it: &rule::Rule| {
-            let tally = state.rule_tally(&it.name);
+            let tally = state.rules.tally(&it.name);
             RuleInfo {
                 name: it.name.clone(),
                 when: it.when.clone(),
@@ -199,7 +199,7 @@ fn with_stays(
             let heard = phase::heard(waiters, key, to);
             let segments = timeline.segments(key, state, heard, (from, to, to));
             let ends = segments.iter().skip(1).map(|it| it.start).chain([to]);
-            let session = state.session(&key.0, &key.1);
+            let session = state.sessions.get(&key.0, &key.1);
             let name = session.and_then(|it| it.shown_name());
             for (segment, end) in segments.iter().zip(ends) {
                 take_stays(&mut run, &rules, (key, name), (segment, end));

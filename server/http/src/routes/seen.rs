@@ -113,7 +113,7 @@ async fn set_ids(hub: &Hub, ids: Vec<Seq>, seen: bool) -> Result<Json<SeenReply>
     }
     let changed = hub.read(|state, _| {
         let mut differing = ids.clone();
-        differing.retain(|&id| state.is_seen(id) != seen);
+        differing.retain(|&id| state.seen.contains(id) != seen);
         differing.sort_unstable();
         differing.dedup();
         differing.len()
@@ -134,7 +134,7 @@ async fn set_chosen(
         return Err(ApiError::new(Code::UnknownNotification, why));
     }
     let up_to = up_to.unwrap_or(head);
-    let differing = hub.read(|state, _| state.seen_differences(up_to, seen))?;
+    let differing = hub.read(|state, _| state.seen.differences(up_to, seen))?;
     let log = Arc::clone(hub.log());
     let chosen = stored::scan(move |allowance| {
         choose(&log, &differing, (&filter, text.as_deref()), allowance)

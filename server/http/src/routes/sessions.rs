@@ -64,14 +64,14 @@ pub(super) async fn get(
 /// Finds a session and returns its current state.
 async fn find(hub: &Hub, project: &ProjectName, name: &InboxName) -> Result<Session, ApiError> {
     let found = hub.read(|state, waiters| {
-        let place = state.find_session(project, name)?;
-        let session = state.session(&place.0, &place.1);
+        let place = state.sessions.find(project, name)?;
+        let session = state.sessions.get(&place.0, &place.1);
         Ok::<_, Refusal>(session.map(|it| {
             let phase = phase::find(state, waiters, &place, it);
             (sessions::shown(state, waiters, &place, it), phase)
         }))
     });
-    // `find_session` returns only the places of known sessions.
+    // `Sessions::find` returns only the places of known sessions.
     let (session, phase) = found??.ok_or(Code::Internal)?;
     let phase = phase::with_texts(hub, vec![phase]).await?.into_iter();
     Ok(Session {
@@ -171,12 +171,12 @@ fn kept_question(
     (project, session): SessionKey,
 ) -> Result<Option<Seq>, ApiError> {
     Ok(hub.read(|state, _| {
-        let (project, key) = state.resolve_key(project, session);
-        let own = state.session(&project, &key);
+        let (project, key) = state.sessions.resolve_key(project, session);
+        let own = state.sessions.get(&project, &key);
         let process = own.and_then(|it| it.info()?.process.clone());
         let is_own = process.is_some_and(|it| origin.0.as_ref().is_some_and(|by| by.has(&it)));
         let is_kept = |it: &Question| it.from == key && it.is_kept_for_person();
-        let kept = state.open_question_of(&project, is_kept);
+        let kept = state.questions.first_open(&project, is_kept);
         kept.filter(|_| !is_own)
     })?)
 }

@@ -206,7 +206,7 @@ fn summary(
     Read { tally, wakes, cut }: &Read,
     to: Timestamp,
 ) -> Stats {
-    let open = state.questions(false).into_iter();
+    let open = state.questions.open();
     let oldest = open.map(|(id, it)| (it.ts, id)).min();
     let (acked, more) = waiters.read().wakes_since(tally.from());
     let mut answer = Stats {
@@ -244,7 +244,7 @@ fn answers_by_session(state: &Fold, wakes: &WakeTally) -> Vec<SessionAnswers> {
     let of = |((project, session), times): (&SessionKey, &Vec<u64>)| SessionAnswers {
         project: project.clone(),
         session: session.clone(),
-        name: state.shown_name(project, session).to_owned(),
+        name: state.sessions.shown_name(project, session).to_owned(),
         times: Percentiles::of(times),
     };
     wakes.answers().iter().map(of).collect()
@@ -254,7 +254,7 @@ fn tokens_by_sender(state: &Fold, wakes: &WakeTally) -> Vec<SenderTokens> {
     let of = |((project, from), injected): (&SessionKey, &Injected)| SenderTokens {
         project: project.clone(),
         from: from.clone(),
-        name: state.shown_name(project, from).to_owned(),
+        name: state.sessions.shown_name(project, from).to_owned(),
         notifications: injected.notifications,
         tokens: injected.tokens(),
     };
@@ -265,7 +265,7 @@ fn tokens_by_sender(state: &Fold, wakes: &WakeTally) -> Vec<SenderTokens> {
 
 fn phases(state: &Fold, waiters: &SharedWaiters) -> BTreeMap<PhaseName, usize> {
     let mut counts = BTreeMap::new();
-    for (project, key, session) in state.sessions(None) {
+    for (project, key, session) in state.sessions.iter(None) {
         let place = (project.clone(), key.clone());
         let found = phase::find(state, waiters, &place, session);
         if found.phase.name != PhaseName::Gone {
@@ -278,12 +278,11 @@ fn phases(state: &Fold, waiters: &SharedWaiters) -> BTreeMap<PhaseName, usize> {
 fn answers(state: &Fold, tally: &Tally) -> Vec<Answers> {
     let mut by_agent: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for (id, at) in tally.answered() {
-        let Some(question) = state.question(*id) else {
+        let Some(question) = state.questions.get(*id) else {
             continue;
         };
-        let key = state.resolve(&question.project, &question.from);
-        let session = state.session(&question.project, key);
-        let agent = session.and_then(|it| it.info()?.agent.as_deref());
+        let asker = state.sessions.with_name(&question.project, &question.from);
+        let agent = asker.and_then(|it| it.info()?.agent.as_deref());
         let ms = at.as_millis() - question.ts.as_millis();
         let times = by_agent.entry(agent.unwrap_or(UNKNOWN)).or_default();
         times.push(u64::try_from(ms).unwrap_or(0));

@@ -155,7 +155,7 @@ fn lanes(
         let segments = timeline.segments(&key, state, heard, range);
         let lived = segments.iter().any(|it| it.phase != PhaseName::Gone);
         lived.then(|| LaneView {
-            name: state.shown_name(&key.0, &key.1).to_owned(),
+            name: state.sessions.shown_name(&key.0, &key.1).to_owned(),
             waited_ms: waited_ms(&segments, since, until),
             segments: spans(&segments),
             project: key.0,
@@ -192,7 +192,7 @@ fn fitted(mut lanes: Vec<LaneView>) -> (Vec<LaneView>, usize) {
 
 /// The sessions of the timeline and the live ones, by project and id.
 fn sessions(state: &Fold, timeline: &Timeline) -> BTreeSet<SessionKey> {
-    let alive = state.sessions(None).filter(|(_, _, it)| it.is_alive());
+    let alive = state.sessions.iter(None).filter(|(_, _, it)| it.is_alive());
     let alive = alive.map(|(project, key, _)| (project.clone(), key.clone()));
     timeline.sessions().cloned().chain(alive).collect()
 }

@@ -45,7 +45,7 @@ pub(super) async fn trace(
     let log = Arc::clone(hub.log());
     let after = params.after.unwrap_or(0);
     let (answer, status) = hub.read(|state, _| {
-        let answer = state.question(id).and_then(|it| it.answer);
+        let answer = state.questions.get(id).and_then(|it| it.answer);
         (answer, state.status(id, routed))
     })?;
     let scanned = stored::scan(move |allowance| steps(&log, id, answer, after, allowance));
@@ -244,7 +244,7 @@ fn presence(hub: &Hub, id: Seq) -> Result<Vec<Step>, ApiError> {
             ..of_presence("leased", project, inbox)
         });
         let now = Now::read();
-        let places = state.places(id).into_iter();
+        let places = state.inboxes.pending_in(id).into_iter();
         let held = places.filter_map(|(project, inbox)| {
             let hold = waiters.read().hold_of(state, (&project, &inbox), id, now)?;
             Some(Step {
@@ -253,16 +253,21 @@ fn presence(hub: &Hub, id: Seq) -> Result<Vec<Step>, ApiError> {
                 ..of_presence("held", project, inbox)
             })
         });
-        let unreachable = state.places(id).into_iter().filter_map(|(project, inbox)| {
-            let reader = state.reader(&project, &inbox)?.clone();
-            let waiters = waiters.read();
-            let (way, why) = waiters.unreachable(&(project.clone(), reader))?;
-            Some(Step {
-                way: Some(way),
-                why: Some(why.to_owned()),
-                ..of_presence("unreachable", project, inbox)
-            })
-        });
+        let unreachable =
+            state
+                .inboxes
+                .pending_in(id)
+                .into_iter()
+                .filter_map(|(project, inbox)| {
+                    let reader = state.sessions.reader(&project, &inbox)?.clone();
+                    let waiters = waiters.read();
+                    let (way, why) = waiters.unreachable(&(project.clone(), reader))?;
+                    Some(Step {
+                        way: Some(way),
+                        why: Some(why.to_owned()),
+                        ..of_presence("unreachable", project, inbox)
+                    })
+                });
         leased.chain(held).chain(unreachable).collect()
     });
     Ok(steps?)

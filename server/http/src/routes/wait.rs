@@ -82,7 +82,7 @@ pub(super) async fn wait(
     let outcome = hub.wait(spec).await?;
     if let Some((project, session)) = module {
         hub.read(|state, waiters| {
-            let place = state.resolve_key(project, session);
+            let place = state.sessions.resolve_key(project, session);
             waiters
                 .write()
                 .activity()
@@ -163,8 +163,8 @@ fn demand_session(hub: &Hub, spec: &WaitSpec, way: Way) -> Result<(), ApiError> 
         return Err(ApiError::invalid(detail));
     };
     let is_needless = hub.read(|state, waiters| {
-        state.find_session(&spec.project, &session)?;
-        let place = state.resolve_key(spec.project.clone(), session);
+        state.sessions.find(&spec.project, &session)?;
+        let place = state.sessions.resolve_key(spec.project.clone(), session);
         let has_module = || waiters.read().has_module(&place, Instant::now());
         Ok::<_, Refusal>(way == Way::Rewake && has_module())
     })??;

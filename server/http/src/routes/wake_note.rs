@@ -14,7 +14,7 @@ pub(super) async fn text(
     session: InboxName,
 ) -> Result<Option<OwnWords>, ApiError> {
     let shown = hub.read(|state, _| {
-        let (project, key) = state.resolve_key(project, session);
+        let (project, key) = state.sessions.resolve_key(project, session);
         state.emitted_by_wakes(&project, &key)
     })?;
     let mut first = Vec::new();

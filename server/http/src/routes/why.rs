@@ -41,9 +41,9 @@ async fn of_notification(hub: &Hub, id: Seq) -> Result<Why, ApiError> {
         let needs = needs::kinds(state, waiters);
         let waiters = waiters.read();
         let explainer = Explainer::new(state, &waiters, needs, hub.has_dashboard(), now);
-        let places = state.places(id).into_iter();
+        let places = state.inboxes.pending_in(id).into_iter();
         let found = places.filter_map(|place| {
-            let item = state.inbox(&place.0, &place.1)?.get(id)?;
+            let item = state.inboxes.get(&place.0, &place.1)?.get(id)?;
             Some(explainer.find(&place, item))
         });
         found.collect::<Vec<_>>()
@@ -85,7 +85,7 @@ async fn of_reader(hub: &Hub, project: ProjectName, target: InboxName) -> Result
         let mut items: Vec<_> = inboxes
             .iter()
             .flat_map(|inbox| {
-                let pending = state.inbox(&place.0, inbox).into_iter();
+                let pending = state.inboxes.get(&place.0, inbox).into_iter();
                 pending.flat_map(Inbox::pending).map(move |it| (inbox, it))
             })
             .collect();
@@ -95,7 +95,7 @@ async fn of_reader(hub: &Hub, project: ProjectName, target: InboxName) -> Result
         let found =
             listed.map(|(inbox, item)| explainer.find(&(place.0.clone(), inbox.clone()), item));
         let found: Vec<Found> = found.collect();
-        let name = state.shown_name(&place.0, &place.1).to_owned();
+        let name = state.sessions.shown_name(&place.0, &place.1).to_owned();
         Ok::<_, ApiError>((found, more, explainer.present(&place), place, inboxes, name))
     })?;
     let (found, more, present, place, inboxes, name) = read?;
@@ -131,15 +131,15 @@ fn reader(
     let own = |key: &InboxName| ((project.clone(), key.clone()), vec![target.clone()]);
     match target.as_str() {
         InboxName::PERSON => return Ok(own(target)),
-        InboxName::PRIMARY => return Ok(own(state.primary(project).unwrap_or(target))),
+        InboxName::PRIMARY => return Ok(own(state.sessions.primary(project).unwrap_or(target))),
         _ => {}
     }
-    match state.find_session(project, target) {
+    match state.sessions.find(project, target) {
         Ok(place) => {
-            let inboxes = state.inboxes_of(&place.0, &place.1);
+            let inboxes = state.sessions.inboxes_of(&place.0, &place.1);
             Ok((place, inboxes))
         }
-        Err(_) if state.inbox(project, target).is_some() => Ok(own(target)),
+        Err(_) if state.inboxes.get(project, target).is_some() => Ok(own(target)),
         Err(refusal) => Err(refusal.into()),
     }
 }
@@ -175,7 +175,8 @@ fn summary(name: &str, first: &WhyItem, pending: u64) -> String {
 
 fn item_line(state: &Fold, item: &WhyItem) -> String {
     let to = item.inbox.as_ref();
-    let to = to.map_or("no inbox", |it| state.shown_name(&item.project, it));
+    let shown = |it| state.sessions.shown_name(&item.project, it);
+    let to = to.map_or("no inbox", shown);
     format!("notification {} to {to}: {}", item.id, item.text)
 }
 

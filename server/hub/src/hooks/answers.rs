@@ -31,8 +31,10 @@ impl HookRequest {
     fn unproven_answers(&self) -> Result<Vec<(Seq, Seq)>, Rejected> {
         let (project, session) = (self.project(), self.session());
         self.hub.read(|state, _| {
-            let (project, key) = state.resolve_key(project, session);
-            state.unproven_answers((&project, &key), self.event.subagent.as_deref())
+            let (project, key) = state.sessions.resolve_key(project, session);
+            state
+                .questions
+                .unproven_answers((&project, &key), self.event.subagent.as_deref())
         })
     }
 }

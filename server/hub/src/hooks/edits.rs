@@ -74,7 +74,7 @@ fn collisions(
     place: &SessionKey,
     files: &[(EditedFile, PathBuf)],
 ) -> Vec<Collision> {
-    let place = state.resolve_key(place.0.clone(), place.1.clone());
+    let place = state.sessions.resolve_key(place.0.clone(), place.1.clone());
     let Some(by) = life(state, &place) else {
         return Vec::new();
     };
@@ -82,7 +82,7 @@ fn collisions(
     let is_alive = |it: &Life| life(state, &it.0).as_ref() == Some(it);
     let named = |life: &Life, worktree: &Path| {
         let (project, key) = &life.0;
-        let name = state.shown_name(project, key).to_owned();
+        let name = state.sessions.shown_name(project, key).to_owned();
         (life.clone(), name, worktree.to_owned())
     };
     let mut found = Vec::new();
@@ -105,7 +105,7 @@ fn collisions(
 
 /// A live session, with its beginning.
 fn life(state: &State, place: &SessionKey) -> Option<Life> {
-    let session = state.session(&place.0, &place.1)?;
+    let session = state.sessions.get(&place.0, &place.1)?;
     let registered = session.registered.as_ref().filter(|_| session.is_alive())?;
     Some((place.clone(), registered.since))
 }

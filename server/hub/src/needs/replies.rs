@@ -34,15 +34,15 @@ pub(super) fn find(
     session: &Session,
     now: Timestamp,
 ) -> Option<Reply> {
-    let own = state.inbox(project, key);
+    let own = state.inboxes.get(project, key);
     // Most sessions have nothing pending, and a hub may know many.
-    if own.is_none_or(Inbox::is_empty) && state.primary(project) != Some(key) {
+    if own.is_none_or(Inbox::is_empty) && state.sessions.primary(project) != Some(key) {
         return None;
     }
-    let inboxes = state.inboxes_of(project, key);
+    let inboxes = state.sessions.inboxes_of(project, key);
     let of_person = |it: &&Item| it.from.as_str() == InboxName::PERSON && it.kind == Kind::Message;
     let pending = inboxes.iter().flat_map(|name| {
-        let inbox = state.inbox(project, name).into_iter();
+        let inbox = state.inboxes.get(project, name).into_iter();
         let items = inbox.flat_map(Inbox::pending).filter(of_person);
         items.map(move |it| (name, it))
     });

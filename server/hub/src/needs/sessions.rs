@@ -139,7 +139,7 @@ fn need_of(state: &State, place: &SessionKey, session: &Session, now: Timestamp)
     Need {
         id: id_of(session),
         project: project.clone(),
-        name: state.shown_name(project, key).to_owned(),
+        name: state.sessions.shown_name(project, key).to_owned(),
         session: Some(key.clone()),
         silenced: silenced(state, (project, key), now),
         answerable: session.is_alive(),

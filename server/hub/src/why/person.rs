@@ -16,7 +16,7 @@ pub(super) fn alert(
     now: Now,
 ) -> Explained {
     let is_urgent = item.priority == Priority::Urgent;
-    let preferences = state.preferences();
+    let preferences = &state.preferences;
     let mute = state.mute_of((project, &item.from), now.wall);
     if let Some(mute) = mute.filter(|_| !is_urgent) {
         return muted(mute);

@@ -19,14 +19,14 @@ impl Writer {
     pub(super) fn resolved(&self, mut spec: WaitSpec) -> WaitSpec {
         spec.own = spec.inboxes.is_empty() && spec.session.is_some();
         if let Some(session) = spec.session.take_if(|_| spec.own) {
-            let (project, key) = self.state.resolve_key(spec.project, session);
+            let (project, key) = self.state.sessions.resolve_key(spec.project, session);
             (spec.project, spec.session) = (project, Some(key));
         }
         let project = spec.project.clone();
-        let called = |name: &InboxName| self.state.resolve(&project, name).clone();
+        let called = |name: &InboxName| self.state.sessions.resolve(&project, name).clone();
         let session = spec.session.as_ref().map(called);
         let mut inboxes: Vec<InboxName> = match (&session, spec.inboxes.is_empty()) {
-            (Some(session), true) => self.state.inboxes_of(&spec.project, session),
+            (Some(session), true) => self.state.sessions.inboxes_of(&spec.project, session),
             (None, true) => vec![InboxName::primary()],
             (_, false) => spec.inboxes.iter().map(called).collect(),
         };
@@ -49,7 +49,7 @@ impl Writer {
         now: Now,
     ) -> Decided {
         if let Command::Hook(hook) = &command {
-            let (place, _) = self.state.key_of_hook(hook);
+            let (place, _) = self.state.sessions.key_of_hook(hook);
             self.waiters.write().activity().note(place, now.wall);
         }
         let begin = events.len();
@@ -92,10 +92,7 @@ impl Writer {
         match command {
             Command::Register {
                 project, session, ..
-            } => {
-                let key = self.state.resolve(project, session);
-                self.state.session(project, key).is_some()
-            }
+            } => self.state.sessions.with_name(project, session).is_some(),
             Command::Listen {
                 project,
                 target,
@@ -197,8 +194,9 @@ impl Writer {
             if inboxes.iter().any(|known| known.name == target.inbox) {
                 continue;
             }
-            let created = self.state.inbox(project, &target.inbox).is_none();
-            let session = self.state.session(project, &target.inbox);
+            let created = self.state.inboxes.get(project, &target.inbox).is_none();
+            let session = self.state.sessions.get(project, &target.inbox);
+            let name = self.state.sessions.other_name(project, &target.inbox);
             inboxes.push(InboxTouched {
                 name: target.inbox.clone(),
                 created,
@@ -206,10 +204,7 @@ impl Writer {
                 nearest: created
                     .then(|| self.state.nearest_inbox(project, &target.inbox))
                     .flatten(),
-                session: self
-                    .state
-                    .other_name(project, &target.inbox)
-                    .map(str::to_owned),
+                session: name.map(str::to_owned),
                 over: session.is_some_and(|it| !it.is_alive()),
             });
         }

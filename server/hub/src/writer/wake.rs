@@ -122,11 +122,11 @@ impl Writer {
         // A waiter that was just woken has leased the notification and waits no more.
         let is_taken = |inbox| self.waiters.read().is_leased(&route.project, inbox, seq);
         if let [Target { inbox, .. }] = route.targets.as_slice()
-            && let Some(session) = self.state.session(&route.project, inbox)
+            && let Some(session) = self.state.sessions.get(&route.project, inbox)
             && !session.is_alive()
             && !is_taken(inbox)
         {
-            let name = self.state.shown_name(&route.project, inbox);
+            let name = self.state.sessions.shown_name(&route.project, inbox);
             return Some(format!(
                 "session '{name}' is over: nobody reads its inbox unless it is resumed"
             ));
@@ -135,7 +135,7 @@ impl Writer {
             if is_taken(inbox) {
                 continue;
             }
-            let name = self.state.shown_name(&route.project, inbox);
+            let name = self.state.sessions.shown_name(&route.project, inbox);
             if *inbox == route.from {
                 return Some(format!(
                     "'{name}' wrote to its own inbox: it is stored there and wakes nobody"
@@ -159,8 +159,8 @@ impl Writer {
                     route.project
                 ));
             }
-            if self.state.session(&route.project, inbox).is_none()
-                && let Some(project) = self.state.session_elsewhere(&route.project, inbox)
+            if self.state.sessions.get(&route.project, inbox).is_none()
+                && let Some(project) = self.state.sessions.elsewhere(&route.project, inbox)
             {
                 return Some(format!(
                     "no session '{name}' in project '{}', but one in project '{project}': pass that project to reach it",

@@ -18,8 +18,13 @@ impl ArchiveWorker {
             let followed = self.view.followed();
             let lost = self.journal().lost_ranges().into_iter();
             let kept = self.journal().earliest();
-            let untold = lost.flat_map(|it| followed.state.untold_part((it.from.max(kept), it.to)));
-            (followed.state.untold_loss(), untold.collect::<Vec<_>>())
+            let untold = lost.flat_map(|it| {
+                followed
+                    .state
+                    .losses
+                    .untold_part((it.from.max(kept), it.to))
+            });
+            (followed.state.losses.untold(), untold.collect::<Vec<_>>())
         };
         let unread = unread.map(|it| self.about_unread(it));
         let unreadable = (!unreadable.is_empty()).then(|| self.about_unreadable(unreadable));

@@ -44,7 +44,7 @@ struct TrimPlan {
 
 impl ArchiveWorker {
     pub(super) fn retain(&mut self) -> Result<(), RecoverError> {
-        let trimmed = self.view.followed().state.trimmed_below();
+        let trimmed = self.view.followed().state.retention.below();
         if trimmed > self.dropped && !self.drop_below(trimmed)? {
             return Ok(());
         }
@@ -155,7 +155,7 @@ impl ArchiveWorker {
     }
 
     fn is_clock_unsure(&self, now: Timestamp) -> bool {
-        let until = self.view.followed().state.retention_paused_until();
+        let until = self.view.followed().state.retention.paused_until();
         until.is_some_and(|until| now < until)
     }
 

@@ -140,7 +140,7 @@ impl AnswerReader {
         let name = self.forward.name();
         let known = self
             .hub
-            .read(|state, _| state.forward(name)?.answer.clone())?;
+            .read(|state, _| state.forwards.get(name)?.answer.clone())?;
         Ok(known.unwrap_or_else(|| FIRST_SINCE.into()))
     }
 
@@ -208,7 +208,7 @@ impl AnswerReader {
         };
         let found = self
             .hub
-            .read(|state, _| state.question(press.question).cloned());
+            .read(|state, _| state.questions.get(press.question).cloned());
         let is_open = matches!(found, Ok(Some(asked)) if !asked.state.is_final());
         if !is_open
             || self.explained.len() >= MAX_EXPLAINED
@@ -229,7 +229,7 @@ impl AnswerReader {
         let late = |why: &str| PressOutcome::Late(why.into());
         let found = self
             .hub
-            .read(|state, _| state.question(press.question).cloned());
+            .read(|state, _| state.questions.get(press.question).cloned());
         let (asked, question) = match (found, self.notification(press.question).await) {
             (Ok(Some(asked)), Ok(Some(question))) => (asked, question),
             (Ok(_), Ok(question)) => return (question, late("the question is gone")),
@@ -288,7 +288,7 @@ impl AnswerReader {
                 // Another answer may have been first.
                 let asked = self
                     .hub
-                    .read(|state, _| state.question(question.id).cloned());
+                    .read(|state, _| state.questions.get(question.id).cloned());
                 match asked {
                     Ok(Some(asked)) if asked.state.is_final() => self.settled(&asked).await,
                     _ => PressOutcome::Late(refusal.to_string()),

@@ -111,7 +111,7 @@ impl Delivery {
         let name = self.forward.name().to_owned();
         let known = self
             .hub
-            .read(|state, _| state.forward(&name).map(|it| it.up_to))?;
+            .read(|state, _| state.forwards.get(&name).map(|it| it.up_to))?;
         let head = self.hub.log().head();
         // An older copy of the log may have been restored.
         self.reach(known.unwrap_or(self.first).min(head));

@@ -17,14 +17,18 @@ impl Forward {
     /// Whether a notification still needs somebody. A question does until it is settled; any other is passed on in any case,
     /// unless the forward waits for `after`.
     fn is_open(&self, state: &State, id: Seq, route: &Route) -> bool {
-        if state.question(id).is_some_and(|it| it.state.is_final()) {
+        if state
+            .questions
+            .get(id)
+            .is_some_and(|it| it.state.is_final())
+        {
             return false;
         }
         if self.settings.after.is_zero() {
             return true;
         }
-        let is_pending = route.targets.is_empty() || !state.places(id).is_empty();
-        is_pending && !state.is_seen(id)
+        let is_pending = route.targets.is_empty() || !state.inboxes.pending_in(id).is_empty();
+        is_pending && !state.seen.contains(id)
     }
 
     fn is_quiet(&self, now: Timestamp) -> bool {

@@ -71,7 +71,7 @@ fn next(hub: &Hub) -> Option<Seq> {
     if hub.is_standby() || hub.shutdown().is_cancelled() {
         return None;
     }
-    let oldest = hub.read(|state, _| state.open_runs().next().map(|(firing, _)| firing));
+    let oldest = hub.read(|state, _| state.rules.open_runs().next().map(|(firing, _)| firing));
     oldest.ok().flatten()
 }
 

@@ -76,7 +76,7 @@ fn stays(
 ) -> (Vec<RuleCommand>, Option<Duration>) {
     let mut due = Vec::new();
     let mut next: Option<u64> = None;
-    for (project, key, session) in state.sessions(None) {
+    for (project, key, session) in state.sessions.iter(None) {
         let heard = waiters.read().heard(&(project.clone(), key.clone()), now);
         let phase = state.phase(project, key, session, heard, now);
         for rule in rules.lasting() {
@@ -86,9 +86,14 @@ fn stays(
                 continue;
             };
             let is_old = state
-                .rule_began(&rule.name)
+                .rules
+                .began(&rule.name)
                 .is_none_or(|began| phase.since < began);
-            if is_old || state.has_rule_fired(&rule.name, (project, key), phase.since) {
+            if is_old
+                || state
+                    .rules
+                    .has_fired(&rule.name, (project, key), phase.since)
+            {
                 continue;
             }
             let left = phase.since.plus_millis(patience_ms).as_millis() - now.as_millis();

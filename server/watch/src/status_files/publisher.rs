@@ -63,13 +63,13 @@ impl<'a> StatusPublisher<'a> {
     /// `session` in the project of its last known state, otherwise in the default project.
     fn any_session(&self, session: InboxName) -> Result<Candidate, Rejected> {
         self.hub.read(|state, _| {
-            let project = state.session_project(&session).cloned().unwrap_or_default();
-            let key = state.resolve(&project, &session);
-            let facts = state.session(&project, key).map(facts).unwrap_or_default();
+            let sessions = &state.sessions;
+            let project = sessions.project_of(&session).cloned().unwrap_or_default();
+            let known = sessions.with_name(&project, &session);
             Candidate {
-                last: state.session_state(&project, &session).map(|(_, seq)| seq),
+                last: known.and_then(|it| it.state.map(|_| it.seq)),
+                facts: known.map(facts).unwrap_or_default(),
                 sender: (project, session),
-                facts,
                 cwd: None,
             }
         })
@@ -89,7 +89,8 @@ impl<'a> StatusPublisher<'a> {
                 key == name || it.name() == Some(name.as_str()) || others.any(|other| other == name)
             };
             state
-                .sessions(None)
+                .sessions
+                .iter(None)
                 .filter(|(_, key, it)| it.registered.is_some() && here(it) && called(key, it))
                 .map(|(project, key, it)| Candidate {
                     sender: (project.clone(), key.clone()),

@@ -59,10 +59,9 @@ fn a_barrier_waits_for_every_session() {
     let batch = batch(&mut answer);
     assert_eq!(batch.why, WhyWoken::Barrier);
     assert!(batch.barrier.unwrap().met);
-    let state = place
-        .state
-        .session_state(&ProjectName::default(), &name("w2"));
-    assert_eq!(state.unwrap().0, SessionState::Complete);
+    let sessions = &place.state.sessions;
+    let session = sessions.get(&ProjectName::default(), &name("w2"));
+    assert_eq!(session.unwrap().state, Some(SessionState::Complete));
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn outcome(case: Case) -> (&'static str, bool) {
         place.say(&say);
     }
     let (project, primary) = (ProjectName::default(), name("primary"));
-    let item = place.state.inbox(&project, &primary).unwrap();
+    let item = place.state.inboxes.get(&project, &primary).unwrap();
     let item = item.get(place.state.head()).unwrap();
     let at = (&project, &primary);
     let verdict = place.presence.verdict(&place.state, at, item, place.now);

@@ -193,8 +193,8 @@ fn end(steps: &[Step], inbox: &InboxName) -> (Reason, String) {
 pub(super) fn lines(state: &Fold, steps: &[Step]) -> Vec<WhyDetail> {
     let line = |step: &Step| {
         let place = step.project.as_ref().zip(step.inbox.as_ref());
-        let place =
-            place.map(|(project, inbox)| format!(" in {}", state.shown_name(project, inbox)));
+        let place = place
+            .map(|(project, inbox)| format!(" in {}", state.sessions.shown_name(project, inbox)));
         let by = step.by.as_ref().map(|by| format!(" by {by}"));
         let way = step.way.map(|way| format!(" ({})", way.as_str()));
         let whys = [&step.rides_along, &step.why].into_iter().flatten();

@@ -7,12 +7,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionState, Timestamp};
+use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::ByProject;
 use super::deadlines::Deadlines;
 use super::session::{Registered, Session, SessionDue, SessionKey};
+use super::{ByProject, each};
 use crate::record::SessionSet;
 
 /// The most sessions that are remembered; the one that was silent for longest is forgotten first.
@@ -20,7 +20,7 @@ const MAX_SESSIONS: usize = 10_000;
 
 /// The sessions that registered or reported a state, with indexes over them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct SessionTable {
+pub struct Sessions {
     projects: ByProject<Session>,
     count: usize,
     /// How many of them are registered and alive.
@@ -74,7 +74,7 @@ fn rank(session: &Session) -> Option<Rank> {
     (chosen || first).then_some((!chosen, it.seq))
 }
 
-/// The stored form of [`SessionTable`].
+/// The stored form of [`Sessions`].
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum StoredSessions<P, N> {
@@ -86,22 +86,37 @@ enum StoredSessions<P, N> {
     Before(P),
 }
 
-impl SessionTable {
-    pub(super) fn get(&self, project: &ProjectName, key: &InboxName) -> Option<&Session> {
+impl Sessions {
+    /// Returns the session with this first id.
+    pub fn get(&self, project: &ProjectName, key: &InboxName) -> Option<&Session> {
         self.projects.get(project)?.get(key)
     }
 
-    pub(super) fn iter(
+    /// Returns the first id of the session with this id or name in this project.
+    pub(super) fn key_of(&self, project: &ProjectName, name: &str) -> Option<&InboxName> {
+        if let Some((key, _)) = self.projects.get(project)?.get_key_value(name) {
+            return Some(key);
+        }
+        self.names.get(project)?.get(name)
+    }
+
+    /// Returns the sessions that this id or name means, at most one in each project.
+    pub(super) fn called(
+        &self,
+        name: &InboxName,
+    ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Session)> {
+        self.projects.iter().filter_map(move |(project, sessions)| {
+            let key = self.key_of(project, name.as_str())?;
+            Some((project, key, sessions.get(key)?))
+        })
+    }
+
+    /// Returns the sessions of one project, or of all.
+    pub fn iter(
         &self,
         project: Option<&ProjectName>,
     ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Session)> {
-        let of = move |(other, _): &(&ProjectName, _)| project.is_none_or(|it| it == *other);
-        let all = self.projects.iter().filter(of);
-        all.flat_map(|(project, sessions)| {
-            sessions
-                .iter()
-                .map(move |(key, session)| (project, key, session))
-        })
+        each(&self.projects, project)
     }
 
     /// Returns how many registered sessions are alive.
@@ -123,96 +138,21 @@ impl SessionTable {
         sessions.filter(|(_, session)| session.is_alive())
     }
 
-    /// Returns the first id of the session with this id or name in this project.
-    pub(super) fn resolve(&self, project: &ProjectName, name: &str) -> Option<&InboxName> {
-        if let Some((key, _)) = self.projects.get(project)?.get_key_value(name) {
-            return Some(key);
-        }
-        self.names.get(project)?.get(name)
-    }
-
-    /// Returns the agent's session with this id, in any project, because agents' ids are unique. A name is valid in its
-    /// own project only.
-    pub(super) fn with_id(&self, id: &InboxName) -> Option<SessionKey> {
-        let of = |project: &ProjectName| {
-            let key = self.resolve(project, id.as_str())?;
-            let it = self.get(project, key)?.registered.as_ref()?;
-            let is_id = key == id || it.aliases.contains(id);
-            (it.hooks && is_id).then(|| (project.clone(), key.clone()))
-        };
-        self.projects.keys().find_map(of)
-    }
-
-    /// Returns the project in which a session of this name was last active.
-    pub(super) fn project_of(&self, name: &InboxName) -> Option<&ProjectName> {
-        let found = self.projects.keys().filter_map(|project| {
-            let key = self.resolve(project, name.as_str())?;
-            Some((self.get(project, key)?.touched, project))
-        });
-        found.max().map(|(_, project)| project)
-    }
-
     /// Returns the sessions, those first that were silent for longest.
     pub(super) fn silent_for_longest(&self) -> impl Iterator<Item = (&SessionKey, &Session)> {
         let keys = self.order.values().flatten();
         keys.filter_map(|key| Some((key, self.get(&key.0, &key.1)?)))
     }
 
-    /// Returns the live sessions that this process runs.
-    pub(super) fn with_process<'a>(
-        &'a self,
-        process: &'a Process,
-    ) -> impl Iterator<Item = (SessionKey, &'a Session)> {
-        let runs = move |it: &Session| it.is_alive() && it.processes().any(|it| it == process);
-        let found = self.iter(None).filter(move |(_, _, it)| runs(it));
-        found.map(|(project, key, it)| ((project.clone(), key.clone()), it))
-    }
-
     /// Returns the session that the person talks to: the one that took the role or was started for it, or else the
     /// first in the main worktree that is no session's worker.
-    pub(super) fn primary(&self, project: &ProjectName) -> Option<&InboxName> {
+    pub fn primary(&self, project: &ProjectName) -> Option<&InboxName> {
         let alive = |key: &&InboxName| self.get(project, key).is_some_and(Session::is_alive);
         if let Some(taken) = self.primaries.get(project).filter(alive) {
             return Some(taken);
         }
         let best = self.leaders.get(project)?.first();
         best.map(|(_, key)| key)
-    }
-
-    /// Returns the live sessions whose parent is this session.
-    pub(super) fn workers<'a>(
-        &'a self,
-        project: &'a ProjectName,
-        key: &'a InboxName,
-    ) -> impl Iterator<Item = (&'a InboxName, &'a Session)> {
-        let is_parent = move |name: &InboxName| self.resolve(project, name.as_str()) == Some(key);
-        self.alive(project)
-            .filter(move |(_, session)| session.parent().is_some_and(&is_parent))
-    }
-
-    /// Returns how many workers of a session are working.
-    pub(super) fn busy_workers(&self, project: &ProjectName, key: &InboxName) -> usize {
-        let workers = self.workers(project, key);
-        workers
-            .filter(|(_, it)| it.state == Some(SessionState::Working))
-            .count()
-    }
-
-    /// Whether a short name belongs to another session, which this process does not leave, or is reserved.
-    pub(super) fn is_taken(
-        &self,
-        project: &ProjectName,
-        name: &str,
-        key: &InboxName,
-        process: Option<&Process>,
-    ) -> bool {
-        let other = self.resolve(project, name).filter(|of| *of != key);
-        // An ended session keeps its id but gives up its name.
-        let stays = |it: &Session| it.is_alive() && !process.is_some_and(|by| it.runs_only_in(by));
-        let holds =
-            |of: &InboxName| of.as_str() == name || self.get(project, of).is_some_and(stays);
-        let reserved = hub_protocol::looks_reserved(name);
-        reserved || other.is_some_and(holds)
     }
 
     pub(super) fn take_primary(&mut self, project: &ProjectName, key: &InboxName) {
@@ -410,7 +350,7 @@ impl SessionTable {
     }
 }
 
-impl Serialize for SessionTable {
+impl Serialize for Sessions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         StoredSessions::Whole {
             sessions: &self.projects,
@@ -420,7 +360,7 @@ impl Serialize for SessionTable {
     }
 }
 
-impl<'de> Deserialize<'de> for SessionTable {
+impl<'de> Deserialize<'de> for Sessions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (projects, primaries) =
             match StoredSessions::<ByProject<Session>, _>::deserialize(deserializer)? {

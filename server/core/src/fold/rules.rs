@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::State;
 use crate::record::{RuleAction, RuleFired, RuleNote, RuleNoted};
 
 /// The most rule names that are remembered; the one that fired least recently is forgotten first.
@@ -17,7 +16,7 @@ const MAX_OPEN: usize = 1_000;
 
 /// The rules of the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct RuleTable {
+pub struct Rules {
     tallies: BTreeMap<String, RuleTally>,
     began: BTreeMap<String, Timestamp>,
     /// Until when each rule does not fire on a sender.
@@ -79,8 +78,14 @@ impl Watched {
     }
 }
 
-impl RuleTable {
-    pub(super) fn began(&self, rule: &str) -> Option<Timestamp> {
+impl Rules {
+    /// Returns how often a rule fired.
+    pub fn tally(&self, rule: &str) -> Option<RuleTally> {
+        self.tallies.get(rule).copied()
+    }
+
+    /// Returns when a hub first started with a rule about sessions.
+    pub fn began(&self, rule: &str) -> Option<Timestamp> {
         self.began.get(rule).copied()
     }
 
@@ -88,9 +93,20 @@ impl RuleTable {
         self.quiet.get(watched).is_some_and(|until| *until > at)
     }
 
-    /// Whether a rule about a session has fired on the phase that began at `since`, or on a later one.
-    pub(super) fn has_fired(&self, watched: &Watched, since: Timestamp) -> bool {
-        self.stays.get(watched).is_some_and(|it| *it >= since)
+    /// Whether a rule about sessions has fired on the phase of this session that began at `since`, or on a later one.
+    pub fn has_fired(
+        &self,
+        rule: &str,
+        (project, session): (&ProjectName, &InboxName),
+        since: Timestamp,
+    ) -> bool {
+        let fired = self.stays.get(&Watched::of(rule, project, session));
+        fired.is_some_and(|it| *it >= since)
+    }
+
+    /// Returns the firings whose programs were not started yet, oldest first.
+    pub fn open_runs(&self) -> impl Iterator<Item = (Seq, &OpenRun)> {
+        self.runs.iter().map(|(firing, it)| (*firing, it))
     }
 
     pub(super) fn run(&self, firing: Seq) -> Option<&OpenRun> {
@@ -190,34 +206,6 @@ fn forget_earliest<K: Ord + Clone, V>(of: &mut BTreeMap<K, V>, at: impl Fn(&V) -
     let earliest = of.iter().min_by_key(|(_, value)| at(value));
     if let Some(key) = earliest.map(|(key, _)| key.clone()) {
         of.remove(&key);
-    }
-}
-
-impl State {
-    /// Returns how often a rule fired.
-    pub fn rule_tally(&self, rule: &str) -> Option<RuleTally> {
-        self.rules.tallies.get(rule).copied()
-    }
-
-    /// Returns when a hub first started with a rule about sessions.
-    pub fn rule_began(&self, rule: &str) -> Option<Timestamp> {
-        self.rules.began(rule)
-    }
-
-    /// Whether a rule about sessions has fired on the phase of this session that began at `since`.
-    pub fn has_rule_fired(
-        &self,
-        rule: &str,
-        (project, session): (&ProjectName, &InboxName),
-        since: Timestamp,
-    ) -> bool {
-        let watched = Watched::of(rule, project, session);
-        self.rules.has_fired(&watched, since)
-    }
-
-    /// Returns the firings whose programs were not started yet, oldest first.
-    pub fn open_runs(&self) -> impl Iterator<Item = (Seq, &OpenRun)> {
-        self.rules.runs.iter().map(|(firing, it)| (*firing, it))
     }
 }
 

@@ -8,13 +8,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::deadlines::Deadlines;
 use super::inbox::{Inbox, Item};
 use super::status::settled;
-use super::{ByProject, State};
+use super::{ByProject, State, each};
 use crate::command::Refusal;
 use crate::record::{InboxClosed, Record, Route, SettleReason};
 
 /// The inboxes, with indexes over their pending notifications.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct InboxTable {
+pub struct Inboxes {
     projects: ByProject<Inbox>,
     count: usize,
     pending: BTreeMap<Seq, PendingIn>,
@@ -32,26 +32,18 @@ struct PendingIn {
     expires_at: Timestamp,
 }
 
-impl InboxTable {
-    pub(super) fn get(&self, project: &ProjectName, name: &InboxName) -> Option<&Inbox> {
+impl Inboxes {
+    /// Returns an inbox, if it was ever written to and not closed since.
+    pub fn get(&self, project: &ProjectName, name: &InboxName) -> Option<&Inbox> {
         self.projects.get(project)?.get(name)
     }
 
-    pub(super) fn iter(
+    /// Returns the inboxes of one project, or of all, sorted by name.
+    pub fn iter(
         &self,
         project: Option<&ProjectName>,
     ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Inbox)> {
-        let (one, all) = match project {
-            Some(project) => (self.projects.get_key_value(project), None),
-            None => (None, Some(&self.projects)),
-        };
-        one.into_iter()
-            .chain(all.into_iter().flatten())
-            .flat_map(|(project, inboxes)| {
-                inboxes
-                    .iter()
-                    .map(move |(name, inbox)| (project, name, inbox))
-            })
+        each(&self.projects, project)
     }
 
     /// Returns the number of inboxes in all projects.
@@ -63,9 +55,25 @@ impl InboxTable {
         self.projects.get(project).map_or(0, BTreeMap::len)
     }
 
-    pub(super) fn names(&self, project: &ProjectName) -> impl Iterator<Item = &InboxName> {
-        let inboxes = self.projects.get(project).into_iter();
-        inboxes.flat_map(BTreeMap::keys)
+    /// Whether an inbox exists and holds nothing.
+    pub(super) fn is_empty(&self, project: &ProjectName, name: &InboxName) -> bool {
+        self.get(project, name).is_some_and(Inbox::is_empty)
+    }
+
+    /// Whether an inbox holds notifications.
+    pub(super) fn holds_mail(&self, project: &ProjectName, name: &InboxName) -> bool {
+        self.get(project, name).is_some_and(|it| !it.is_empty())
+    }
+
+    /// Returns the pending items of a project with `key`, from one sender or from any.
+    pub(super) fn keyed(
+        &self,
+        project: &ProjectName,
+        from: Option<&InboxName>,
+        key: &str,
+    ) -> Vec<Seq> {
+        let inboxes = self.iter(Some(project));
+        inboxes.flat_map(|(_, _, it)| it.keyed(from, key)).collect()
     }
 
     pub(super) fn is_pending(&self, seq: Seq) -> bool {
@@ -73,7 +81,7 @@ impl InboxTable {
     }
 
     /// Returns the inboxes in which a notification is pending.
-    pub(super) fn pending_in(&self, seq: Seq) -> Vec<(ProjectName, InboxName)> {
+    pub fn pending_in(&self, seq: Seq) -> Vec<(ProjectName, InboxName)> {
         let it = self.pending.get(&seq).into_iter();
         let inboxes = it.flat_map(|it| it.inboxes.iter().map(|name| (&it.project, name)));
         inboxes
@@ -106,30 +114,30 @@ impl InboxTable {
         }
     }
 
-    /// Changes the delivery of an item.
+    fn get_mut(&mut self, project: &ProjectName, name: &InboxName) -> Option<&mut Inbox> {
+        self.projects.get_mut(project)?.get_mut(name)
+    }
+
+    /// Changes the delivery of items.
     pub(super) fn change(
         &mut self,
         project: &ProjectName,
         name: &InboxName,
-        seq: Seq,
-        change: impl FnOnce(&mut Item),
+        ids: &[Seq],
+        change: impl Fn(&mut Item),
     ) {
-        let inbox = self
-            .projects
-            .get_mut(project)
-            .and_then(|inboxes| inboxes.get_mut(name));
-        if let Some(inbox) = inbox {
-            inbox.change(seq, change);
+        if let Some(inbox) = self.get_mut(project, name) {
+            for id in ids {
+                inbox.change(*id, &change);
+            }
             self.note_unproven(project, name);
         }
     }
 
     /// Returns the inboxes with deliveries that no hook event has proved yet.
     pub(super) fn unproven(&self) -> impl Iterator<Item = (&ProjectName, &InboxName, &Inbox)> {
-        let found = |(project, name)| Some((project, name, self.get(project, name)?));
-        self.unproven
-            .iter()
-            .filter_map(move |(project, name)| found((project, name)))
+        let places = self.unproven.iter();
+        places.filter_map(|(project, name)| Some((project, name, self.get(project, name)?)))
     }
 
     fn note_unproven(&mut self, project: &ProjectName, name: &InboxName) {
@@ -174,10 +182,7 @@ impl InboxTable {
 
     /// Removes a notification from one inbox. Returns whether it was pending there.
     pub(super) fn take_from(&mut self, project: &ProjectName, name: &InboxName, seq: Seq) -> bool {
-        let inbox = self
-            .projects
-            .get_mut(project)
-            .and_then(|inboxes| inboxes.get_mut(name));
+        let inbox = self.get_mut(project, name);
         if inbox.and_then(|inbox| inbox.take(seq)).is_none() {
             return false;
         }
@@ -265,17 +270,12 @@ impl State {
                 project: project.clone(),
                 inbox: name.clone(),
                 nearest: self.nearest_inbox(project, name),
-                elsewhere: self.session_elsewhere(project, name).cloned(),
+                elsewhere: self.sessions.elsewhere(project, name).cloned(),
             });
         };
         let pending = inbox.pending().map(|item| item.seq).collect();
-        let mut records = settled(
-            pending,
-            Some((project, name)),
-            SettleReason::Dropped,
-            None,
-            now,
-        );
+        let (place, dropped) = (Some((project, name)), SettleReason::Dropped);
+        let mut records = settled(pending, place, dropped, None, now);
         records.push(Record::InboxClosed(InboxClosed {
             project: project.clone(),
             inbox: name.clone(),
@@ -292,13 +292,13 @@ impl State {
     }
 }
 
-impl Serialize for InboxTable {
+impl Serialize for Inboxes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.projects.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for InboxTable {
+impl<'de> Deserialize<'de> for Inboxes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut inboxes = Self::default();
         for (project, stored) in ByProject::<Inbox>::deserialize(deserializer)? {

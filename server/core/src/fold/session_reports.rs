@@ -1,0 +1,81 @@
+//! What records report about a session: its state, its turn, its end, and that the person closed what it needs.
+
+use hub_protocol::{Kind, Seq, Timestamp};
+
+use super::session::{Session, SessionKey};
+use super::sessions::Sessions;
+use crate::command::Refusal;
+use crate::notification::HOOK_KEYS;
+use crate::record::{NeedClosed, Record, Route, SessionEnded, Target, TurnNoted};
+
+impl Sessions {
+    /// Applies the state of a session that a notification reports, if it reports one.
+    pub(super) fn note_report(&mut self, seq: Seq, route: &Route) {
+        let Some((name, state)) = &route.session else {
+            return;
+        };
+        let evidence = format!("notify {}", route.kind);
+        self.change(&route.project, name, seq, |session| {
+            // What hooks derive about a turn replaces no word about its end.
+            let key = route.key.as_deref();
+            let is_word = !key.is_some_and(|it| it.starts_with(HOOK_KEYS));
+            session.note_state(*state, seq, route.ts, &evidence, is_word);
+            session.last = Some(seq);
+            if !matches!(route.kind, Kind::Question | Kind::Approval) {
+                session.spoke = Some(seq);
+            }
+        });
+    }
+
+    /// Applies what hooks reported about a session's turn.
+    pub(super) fn note_turn(&mut self, seq: Seq, it: &TurnNoted) {
+        let note = |session: &mut Session| {
+            session.note_turn(seq, &it.turn, &it.evidence, it.at);
+        };
+        self.change(&it.project, &it.session, seq, note);
+    }
+
+    /// Applies the end of a session.
+    pub(super) fn end(&mut self, seq: Seq, it: &SessionEnded) {
+        let end = |session: &mut Session| session.end(it.at, !it.ended);
+        self.change(&it.project, &it.session, seq, end);
+    }
+
+    /// Closes what a session needs of the person. Refuses it if the session has reported another state since `of`.
+    pub(super) fn decide_close_need(
+        &self,
+        (project, key): &SessionKey,
+        of: Seq,
+        until: Option<Timestamp>,
+        at: Timestamp,
+    ) -> Result<Vec<Record>, Refusal> {
+        let session = self.get(project, key);
+        session
+            .filter(|it| it.seq == of)
+            .ok_or(Refusal::NeedChanged)?;
+        let (project, session) = (project.clone(), key.clone());
+        Ok(vec![Record::NeedClosed(NeedClosed {
+            project,
+            session,
+            until,
+            at,
+        })])
+    }
+
+    /// Applies the person's end of what a session needs.
+    pub(super) fn close_need(&mut self, seq: Seq, it: &NeedClosed) {
+        let close = |session: &mut Session| session.close_need(it.at, it.until);
+        self.change(&it.project, &it.session, seq, close);
+    }
+
+    /// Closes what the stopped readers of the person's notification need: the person has replied.
+    pub(super) fn close_turns(&mut self, seq: Seq, route: &Route) {
+        for Target { inbox, .. } in &route.targets {
+            let session = self.get(&route.project, inbox);
+            if session.is_some_and(Session::waits_for_prompt) {
+                let close = |session: &mut Session| session.close_need(route.ts, None);
+                self.change(&route.project, inbox, seq, close);
+            }
+        }
+    }
+}
