@@ -100,8 +100,8 @@ impl QuestionStatus {
 
 /// The location of the asker's session, as far as the session reported it.
 fn place(fold: &Fold, asked: &FoldQuestion) -> Option<Place> {
-    let asker = fold.sessions.with_name(&asked.project, &asked.from)?;
-    let place = place_of(asker.info()?);
+    let from = fold.sessions.with_name(&asked.project, &asked.from)?;
+    let place = place_of(from.info()?);
     (place != Place::default()).then_some(place)
 }
 
