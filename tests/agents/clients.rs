@@ -2,10 +2,11 @@
 //! woken if it can be.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use hub_agents::Agent;
 use hub_harness::model::{Reply, rules};
-use hub_harness::{Hub, until};
+use hub_harness::{Hub, until, within};
 use serde_json::{Value, json};
 
 use crate::each;
@@ -163,6 +164,29 @@ pub(crate) fn closes_a_permission_given_in_the_terminal(vendor: &Vendor) {
     until("the question is closed", || {
         hub.open_questions().is_empty().then_some(())
     });
+}
+
+/// Interrupts a turn in the terminal: that is no completion, and the next turn's end is one.
+pub(crate) fn tells_an_interruption(vendor: &Vendor) {
+    let hub = InstalledHub::without_hooks(Hub::builder());
+    let sleep = json!({"command": "touch runs; sleep 100", "description": "Run it"});
+    let calls = [
+        ("Sleep", Reply::tool(vendor.tools.shell, sleep)),
+        ("Wake up", Reply::text("I am awake.")),
+    ];
+    let model = vendor.install(&hub, rules(calls));
+    let terminal = vendor.open(&hub, model);
+    terminal.submit("Sleep");
+    let runs = hub.project().join("runs");
+    until("it runs", || runs.exists().then_some(()));
+    until("it is interrupted", || {
+        terminal.pane.press(&["Escape"]);
+        let told = || hub.find_published("Agent main was interrupted").pop();
+        within(Duration::from_secs(1), told)
+    });
+    terminal.submit("Wake up");
+    hub.published("Agent main completed: I am awake.");
+    assert_eq!(hub.all_published("Agent main completed", 1).len(), 1);
 }
 
 /// The versions of the programs that the tests run, by their agents.

@@ -4,7 +4,7 @@ use hub_agents::Agent;
 
 use crate::clients::{
     closes_a_permission_given_in_the_terminal, is_woken_and_gets_news_in_a_turn,
-    receives_what_is_pending, reports_a_turn_and_receives_what_is_pending,
+    receives_what_is_pending, reports_a_turn_and_receives_what_is_pending, tells_an_interruption,
 };
 use crate::pane::is_woken_by_its_pane;
 use crate::questions::{
@@ -34,7 +34,7 @@ each! {
         reports_a_turn_and_receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
         closes_a_permission_given_in_the_terminal, is_allowed_from_the_hub, is_answered_from_the_hub,
         denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file,
-        runs_again_what_is_always_allowed;
+        runs_again_what_is_always_allowed, tells_an_interruption;
     // On a busy machine `opencode run` ends before its plugin has reported the turn's end.
     opencode_2 = OPENCODE_2:
         receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
@@ -57,7 +57,7 @@ each! {
         reports_a_turn_and_receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
         closes_a_permission_given_in_the_terminal, is_allowed_from_the_hub, is_answered_from_the_hub,
         denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file,
-        runs_again_what_is_always_allowed;
+        runs_again_what_is_always_allowed, tells_an_interruption;
 }
 
 /// The input of the tool with which most agents ask.

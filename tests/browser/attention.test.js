@@ -533,9 +533,16 @@ test("a silent session is shown with its last message, and a message reaches it"
   const item = page.locator('hub-need[data-kind="silent"]');
   await item.getByText("Counting sheep").waitFor();
   assert.match(await item.locator("header time").innerText(), /^2[56] min$/);
-  await item.getByRole("textbox").fill("Still there?");
+  const field = item.getByRole("textbox");
+  const size = async () => {
+    const { width, height } = /** @type {any} */ (await field.boundingBox());
+    return [width, height];
+  };
+  const before = await size();
+  await field.fill("Still there?");
   await item.getByRole("button", { name: "Send" }).click();
   await item.getByText("Sent; no waiter was woken.").waitFor();
+  assert.deepEqual(await size(), before, "the field keeps its size");
   assert.equal(
     (await hub.get("/notifications?limit=1")).notifications[0].to,
     "slow",

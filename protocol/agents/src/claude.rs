@@ -356,7 +356,8 @@ pub(crate) fn session_end(payload: &Map<String, Value>) -> AgentEvent {
     match text(payload, "reason") {
         "clear" => AgentEvent::Cleared,
         "resume" => AgentEvent::Left,
-        _ => AgentEvent::Ended,
+        "prompt_input_exit" | "logout" | "exit" | "user_exit" => AgentEvent::Ended,
+        _ => AgentEvent::Exited,
     }
 }
 

@@ -108,7 +108,7 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
             permanent: true,
             until: None,
         },
-        "sessionEnd" => AgentEvent::Ended,
+        "sessionEnd" => claude::session_end(payload),
         "permissionRequest" => permission(payload),
         "preToolUse" if text(payload, "toolName") == QUESTIONS => {
             claude::questions(&asked(payload))

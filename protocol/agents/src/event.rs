@@ -63,8 +63,10 @@ pub enum AgentEvent {
         /// The request as the agent described it; `None` if the agent reported only that it shows a dialog.
         data: Option<Value>,
     },
-    /// The session ended.
+    /// The person ended the session, or its end cuts nothing off.
     Ended,
+    /// The session ended, and the agent does not say that the person ended it: the turn that it was in is unfinished.
+    Exited,
     /// The session's process goes on with another session.
     Left,
     /// The session goes on under another id, which its process reports next.

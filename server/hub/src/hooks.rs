@@ -247,6 +247,7 @@ impl HookRequest {
             | AgentEvent::Asks { .. }
             | AgentEvent::Permission { .. }
             | AgentEvent::Ended
+            | AgentEvent::Exited
             | AgentEvent::Left
             | AgentEvent::Cleared
             | AgentEvent::Seen => {}
@@ -354,6 +355,7 @@ impl HookRequest {
                 | AgentEvent::Interrupted
                 | AgentEvent::Failed { .. }
                 | AgentEvent::Ended
+                | AgentEvent::Exited
                 | AgentEvent::Left
         );
         match &self.event.tool {

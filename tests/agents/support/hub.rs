@@ -266,7 +266,8 @@ impl InstalledHub {
         until(&format!("{text:?} is said"), found)
     }
 
-    fn find_published(&self, text: &str) -> Vec<u64> {
+    /// Returns the notifications with this text, newest first.
+    pub(crate) fn find_published(&self, text: &str) -> Vec<u64> {
         let mut found = self.list("notifications");
         found.retain(|it| it["msg"].as_str().is_some_and(|msg| msg.contains(text)));
         found.iter().filter_map(|it| it["id"].as_u64()).collect()

@@ -180,6 +180,36 @@ fn a_stop_while_workers_work_is_waiting_as_with_background_work() {
 }
 
 #[test]
+fn a_session_that_waited_for_workers_waits_for_the_person_soon_after_the_last_of_them_rests() {
+    let mut hub = working();
+    hub.worker("w2", "lead");
+    hub.hook("w2", prompt(Wake));
+    hub.worker("lead", "boss");
+    hub.hook("lead", prompt(Wake));
+    let said = hub.state.head() + 1;
+    hub.hook("lead", stop("I wait."));
+    hub.hook("w1", AgentEvent::Exited);
+    assert_eq!(hub.due(), after(10 * MINUTE), "one still works");
+    hub.pass(MINUTE);
+    hub.hook("w2", AgentEvent::Ended);
+    assert_eq!(hub.due(), after(MINUTE + 10_000));
+    hub.restart();
+    tells(&hub.tick(), "waiting boss! primary!");
+    hub.last_is("Agent lead stopped");
+    let lead = hub.state.sessions.get(&project(), &name("lead"));
+    assert_eq!(lead.and_then(|it| it.spoke), Some(said), "its words stay");
+    // The stop of a worker has woken it.
+    hub.hook("w3", prompt(Wake));
+    hub.worker("w3", "lead");
+    hub.hook("lead", prompt(Wake));
+    hub.hook("lead", stop("I wait."));
+    hub.hook("w3", stop("done"));
+    hub.hook("lead", prompt(Wake));
+    assert_ne!(hub.due(), after(MINUTE + 10_000));
+    assert_eq!(hub.state_of("lead"), Some(SessionState::Working));
+}
+
+#[test]
 fn after_a_stop_neither_another_nor_idle_adds_anything() {
     let mut hub = working();
     hub.hook("w1", stop("done"));
@@ -206,6 +236,38 @@ fn the_end_of_a_session_that_has_completed_is_in_no_inbox() {
     assert_eq!(hub.state_of("w1"), Some(SessionState::Ended));
     let mut hub = working();
     hub.tells("w1", stop("Shall I?"), "waiting lead! primary!");
+    hub.tells("w1", AgentEvent::Ended, "ended lead primary");
+}
+
+#[test]
+fn an_end_that_cuts_a_turn_off_is_told_as_a_death() {
+    let dies = |hub: &mut Hub, said: &str| {
+        let records = hub.hook("w1", AgentEvent::Exited);
+        tells(&records, "error lead! primary!");
+        let told = |it: &Record| match it {
+            Record::Notified(it) => String::from_utf8_lossy(&it.json).contains(said),
+            _ => false,
+        };
+        assert!(records.iter().any(told), "{said}");
+        let session = hub.state.sessions.get(&project(), &name("w1"));
+        let session = session.expect("it is known");
+        assert!(!session.is_alive());
+        assert_eq!(session.state, Some(SessionState::Error));
+        assert_eq!(hub.hook("w1", AgentEvent::Exited), []);
+    };
+    let unfinished = "Agent w1 died unfinished: it ended in the middle of its turn";
+    dies(&mut working(), unfinished);
+    let mut hub = working();
+    hub.hook("w1", permission());
+    dies(&mut hub, unfinished);
+    assert_eq!(hub.state.questions.open().count(), 0);
+    let mut hub = working();
+    hub.hook("w1", failed("server_error", false));
+    dies(&mut hub, "Agent w1 failed: server_error");
+    let mut hub = working();
+    hub.hook("w1", stop("done"));
+    hub.tells("w1", AgentEvent::Exited, "ended");
+    let mut hub = working();
     hub.tells("w1", AgentEvent::Ended, "ended lead primary");
 }
 

@@ -64,6 +64,8 @@ const server = async ({ client, directory }) => {
       .flatMap((part) => (part.type === "text" ? [part.text] : []))
       .join("\n");
   };
+  // Sessions whose turn was interrupted: OpenCode says then that they are idle too, once or twice.
+  const interrupted = new Set();
   // Prompts that were reported before they were submitted.
   const reported = new Set();
   const hub = connect({
@@ -84,7 +86,10 @@ const server = async ({ client, directory }) => {
     event: async ({ event: { type, properties } }) => {
       const session = properties?.sessionID;
       if (!session) return;
+      if (properties.error?.name === "MessageAbortedError")
+        interrupted.add(session);
       if (type === "session.idle") {
+        if (interrupted.has(session)) return;
         await hub.report(session, type, properties, {
           last_assistant_message: await last(session).catch(() => ""),
         });
@@ -96,6 +101,7 @@ const server = async ({ client, directory }) => {
       if (type === "session.deleted") await hub.end(session);
     },
     "chat.message": async ({ sessionID }, { parts }) => {
+      interrupted.delete(sessionID);
       const part = parts.find((it) => it.type === "text");
       if (!part || reported.delete(`${sessionID} ${part.text}`)) return;
       const text = await hub.prompt(sessionID, part.text);

@@ -72,6 +72,7 @@ pub(super) fn is_proof(event: &AgentEvent, way: Way) -> bool {
         _ if way.announces() => false,
         AgentEvent::Idle { .. }
         | AgentEvent::Ended
+        | AgentEvent::Exited
         | AgentEvent::Left
         | AgentEvent::Cleared
         | AgentEvent::Permission { .. }

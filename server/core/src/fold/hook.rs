@@ -18,11 +18,11 @@ use super::{Leased, State, texts};
 use crate::answer::AnswerKind;
 use crate::command::{AgentEvent, Hook, Refusal};
 use crate::notification::Draft;
-use crate::record::{Record, SettleReason, Turn, TurnCause, TurnNoted};
+use crate::record::{Record, SessionEnded, SettleReason, Turn, TurnCause, TurnNoted};
 use crate::turn_mark::{TURN, TurnMark};
 
 /// The key of waiting items. The session's next step withdraws them.
-const WAITING: &str = "hook:waiting";
+pub(super) const WAITING: &str = "hook:waiting";
 
 /// A hook event, its session, and the records to which it leads.
 struct HookContext<'a, 'b> {
@@ -46,7 +46,7 @@ impl State {
         // An end never starts a session, and what is reported after it changes nothing.
         let ends = matches!(
             hook.happened,
-            AgentEvent::Ended | AgentEvent::Left | AgentEvent::Cleared
+            AgentEvent::Ended | AgentEvent::Exited | AgentEvent::Left | AgentEvent::Cleared
         );
         let is_late = |it: &Session| !it.is_alive() && !process::revives(hook, it);
         if known.map_or(ends, is_late) {
@@ -157,7 +157,8 @@ impl HookContext<'_, '_> {
                 data,
             } => self.asks(text, options, data),
             AgentEvent::Permission { text, data } => self.permission(text, data.as_ref()),
-            AgentEvent::Ended => self.ended(),
+            AgentEvent::Ended => self.ended(None),
+            AgentEvent::Exited => self.ended(self.unfinished()),
             AgentEvent::Left => {
                 self.left(true);
                 Ok(())
@@ -495,14 +496,43 @@ impl HookContext<'_, '_> {
         process.is_none_or(|it| self.transaction.leave_process(&place, it))
     }
 
-    fn ended(&mut self) -> Result<(), Refusal> {
+    /// Notifies that the session is over. `cut_off` says why its turn is unfinished, if it is.
+    fn ended(&mut self, cut_off: Option<String>) -> Result<(), Refusal> {
         if !self.is_last() {
             return Ok(());
         }
-        let msg = format!("Agent {} ended", self.name());
-        let is_known = self.state_is(SessionState::Complete);
-        self.post(Kind::Ended, msg, |draft| draft.recorded = is_known)?;
-        self.transaction.leave((self.project, self.key));
+        let name = self.name();
+        let place = (self.project, self.key);
+        let Some(why) = cut_off else {
+            let is_known = self.state_is(SessionState::Complete);
+            let msg = format!("Agent {name} ended");
+            self.post(Kind::Ended, msg, |draft| draft.recorded = is_known)?;
+            self.transaction.leave(place);
+            return Ok(());
+        };
+        let msg = format!("Agent {name} {why}");
+        self.say(Kind::Error, (msg, &why), |_| {})?;
+        self.transaction.leave(place);
+        self.transaction.also([Record::SessionEnded(SessionEnded {
+            project: self.project.clone(),
+            session: self.key.clone(),
+            at: self.transaction.now,
+            ended: true,
+        })]);
         Ok(())
+    }
+
+    /// Why the session's turn would be unfinished if it ended now; `None` between turns.
+    fn unfinished(&self) -> Option<String> {
+        let session = self.session()?;
+        if let Some((_, reason)) = session.failure() {
+            return Some(format!("failed: {reason}"));
+        }
+        let works = matches!(
+            session.state,
+            Some(SessionState::Working | SessionState::Blocked)
+        );
+        let is_in_turn = works && !session.has_stopped();
+        is_in_turn.then(|| "died unfinished: it ended in the middle of its turn".into())
     }
 }

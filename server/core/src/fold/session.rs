@@ -9,6 +9,9 @@ use crate::record::{SessionSet, Turn, TurnCause};
 
 /// How long a stop with background work, or a failed model, may last before it is reported, in milliseconds.
 pub(super) const PATIENCE_MS: i64 = 10 * 60 * 1000;
+/// How long after its last worker has stopped a session that waited for it counts as waiting, in milliseconds: usually that
+/// wakes it.
+const WOKEN_WITHIN_MS: i64 = 10 * 1000;
 /// How long after its end a session's inbox is closed, in milliseconds.
 const INBOX_KEPT_MS: i64 = 24 * 3600 * 1000;
 /// The most ids, and the most short names from before, that mean one session; the oldest no longer does then.
@@ -248,6 +251,24 @@ impl Session {
     /// Whether background tasks ran at the last stop.
     pub(super) fn has_tasks(&self) -> bool {
         !self.turn.tasks.is_empty()
+    }
+
+    /// Whether it is at work, as far as others that wait for it are concerned.
+    pub(super) fn is_busy(&self) -> bool {
+        self.is_alive() && self.state == Some(SessionState::Working)
+    }
+
+    /// Whether it has stopped for now, and has no task of its own that could go on.
+    pub(super) fn waits_for_workers(&self) -> bool {
+        self.turn.waits_from.is_some() && !self.has_tasks()
+    }
+
+    /// Notes that no worker for which it waits is at work any more.
+    pub(super) fn note_idle_workers(&mut self, at: Timestamp) {
+        let soon = at.plus_millis(WOKEN_WITHIN_MS);
+        if self.waits_for_workers() {
+            self.turn.waits_from = self.turn.waits_from.map(|from| from.min(soon));
+        }
     }
 
     /// Returns when its model failed, and the agent's error message, while the agent may recover by itself.

@@ -3,6 +3,7 @@
 use hub_protocol::{InboxName, Kind, Process, ProjectName, SessionInfo, SessionState, Timestamp};
 use serde_json::json;
 
+use super::hook::WAITING;
 use super::session::{Session, SessionDue, changed};
 use super::sessions::Sessions;
 use super::transaction::Transaction;
@@ -184,7 +185,10 @@ impl Sessions {
         let tasks = session.map_or(0, |it| it.turn.tasks.len());
         let name = texts::name(key, session);
         let workers = self.busy_workers(project, key);
-        format!("Agent {name} stopped, {}", texts::running(tasks, workers))
+        match tasks + workers {
+            0 => format!("Agent {name} stopped"),
+            _ => format!("Agent {name} stopped, {}", texts::running(tasks, workers)),
+        }
     }
 }
 
@@ -222,6 +226,7 @@ impl Transaction<'_> {
                 }
             };
             let mut draft = self.draft(place, kind, msg);
+            draft.body.key = (kind == Kind::Waiting).then(|| WAITING.into());
             draft.body.data = data;
             self.post_or_record(draft);
         }

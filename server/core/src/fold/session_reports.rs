@@ -19,7 +19,12 @@ impl Sessions {
             // What hooks derive about a turn replaces no word about its end.
             let key = route.key.as_deref();
             let is_word = !key.is_some_and(|it| it.starts_with(HOOK_KEYS));
+            // Its last words are those of the stop before, if it only waited for workers.
+            let is_later = !is_word && session.waits_for_workers();
             session.note_state(*state, seq, route.ts, &evidence, is_word);
+            if is_later {
+                return;
+            }
             session.last = Some(seq);
             if !matches!(route.kind, Kind::Question | Kind::Approval) {
                 session.spoke = Some(seq);

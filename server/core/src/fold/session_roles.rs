@@ -23,7 +23,7 @@ impl Sessions {
     pub fn busy_workers(&self, project: &ProjectName, key: &InboxName) -> usize {
         let workers = self.workers(project, key);
         workers
-            .filter(|(_, it)| it.state == Some(SessionState::Working))
+            .filter(|(_, it)| it.is_busy())
             .count()
     }
 

@@ -171,13 +171,39 @@ impl Sessions {
         let sessions = self.projects.entry(project.clone()).or_default();
         self.count += usize::from(!sessions.contains_key(key));
         let session = sessions.entry(key.clone()).or_default();
-        let before = Indexed::of(session);
+        let (before, was_busy) = (Indexed::of(session), session.is_busy());
         change(session);
         session.touched = seq;
         let after = Indexed::of(session);
+        let rests = was_busy && !session.is_busy();
+        let parent = session.parent().filter(|_| rests).cloned();
+        let at = session.ended_at.unwrap_or(session.ts);
         self.unindex(before, &place);
         self.index(after, place);
+        if let Some(parent) = parent {
+            self.note_idle_worker(project, &parent, at);
+        }
         self.forget_oldest();
+    }
+
+    /// Lets a session wait no longer for its workers if none of them is at work any more.
+    fn note_idle_worker(&mut self, project: &ProjectName, parent: &InboxName, at: Timestamp) {
+        let Some(key) = self.key_of(project, parent.as_str()).cloned() else {
+            return;
+        };
+        if self.busy_workers(project, &key) > 0 {
+            return;
+        }
+        let sessions = self.projects.get_mut(project);
+        let Some(session) = sessions.and_then(|it| it.get_mut(&key)) else {
+            return;
+        };
+        let before = Indexed::of(session);
+        session.note_idle_workers(at);
+        let after = Indexed::of(session);
+        let place = (project.clone(), key);
+        self.unindex(before, &place);
+        self.index(after, place);
     }
 
     /// Applies a session's new properties.
