@@ -24,6 +24,8 @@ pub(crate) use self::update::{Answered, Update};
 const MISPRESS: i64 = 500;
 /// How long a row must be selected before its thread is requested, in ms.
 const REST: i64 = 200;
+/// How long a note is shown, in ms.
+const NOTE_MS: i64 = 15_000;
 
 /// A request to the hub.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,6 +87,8 @@ pub(crate) struct App {
     pub(crate) link: Link,
     /// One line about the last key or request.
     pub(crate) note: String,
+    /// The note that was seen at the last tick, and when it was new.
+    seen_note: (String, Timestamp),
     /// The first line of the details that is shown.
     pub(crate) scroll: usize,
     /// Whether the details take the whole screen.
@@ -192,6 +196,7 @@ impl App {
     /// Returns the requests that are due at `now` of the hub's clock.
     pub(crate) fn tick(&mut self, now: Timestamp) -> Vec<Request> {
         self.keep_selection(now);
+        self.forget_note(now);
         let due = self.outbox.due(now);
         let mut requests = sent(due);
         let (rows, selected) = self.rows();
@@ -210,6 +215,15 @@ impl App {
             requests.push(Request::Thread(id));
         }
         requests
+    }
+
+    /// Clears a note that has been shown for long enough to be read.
+    fn forget_note(&mut self, now: Timestamp) {
+        if self.note != self.seen_note.0 {
+            self.seen_note = (self.note.clone(), now);
+        } else if now.as_millis() - self.seen_note.1.as_millis() >= NOTE_MS {
+            self.note.clear();
+        }
     }
 
     /// Returns the held answers, to be sent before the program ends.

@@ -67,6 +67,11 @@ fn an_answer_that_is_undone_is_not_sent() {
     let mut app = app();
     press(&mut app, "1u", at(100));
     assert_eq!(app.note, "Not sent: postgres");
+    assert_eq!(answers(&mut app, at(100)), [""; 0]);
+    app.tick(at(114));
+    assert_eq!(app.note, "Not sent: postgres");
+    app.tick(at(115));
+    assert_eq!(app.note, "", "it has been read");
     assert_eq!(answers(&mut app, at(200)), [""; 0]);
 }
 

@@ -22,9 +22,7 @@ impl Sessions {
     /// Returns how many workers of a session are working.
     pub fn busy_workers(&self, project: &ProjectName, key: &InboxName) -> usize {
         let workers = self.workers(project, key);
-        workers
-            .filter(|(_, it)| it.is_busy())
-            .count()
+        workers.filter(|(_, it)| it.is_busy()).count()
     }
 
     /// Returns the inboxes that a session reads.

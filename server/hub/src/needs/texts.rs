@@ -8,6 +8,7 @@ use hub_core::asked::{self, Asked};
 use hub_core::controls::controls;
 use hub_core::line;
 use hub_core::tool_request::request_of_approval;
+use hub_core::turn_mark::TurnMark;
 use hub_log::Log;
 use hub_protocol::{
     Alert, Answer, AnswerPost, Chosen, Control, Decision, Kind, Need, NeedKind, Notification,
@@ -74,6 +75,9 @@ pub fn wholly(log: &Log, found: FoundNeed) -> Need {
         settled.answer = Some(reveal(&answer.msg));
     }
     let whole = need.whole.get_or_insert_default();
+    // A prompt is no word of the agent.
+    let began = |it: &Notification| matches!(TurnMark::of(it), Some(TurnMark::Began { .. }));
+    let before = before.filter(|it| !began(it));
     whole.context = before.as_ref().map(asked::words);
     if need.kind.asks() {
         whole.request = said.as_ref().and_then(request_of_approval);
@@ -114,7 +118,11 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
         whole.text.insert_str(0, &why);
     }
     let text = need.whole.as_ref().map_or("", |it| &it.text);
-    need.line = said.map_or_else(|| line::of_text(text), line::of);
+    let words = said.map_or_else(|| line::of_text(text), line::of);
+    need.line = [words, need.title.clone()]
+        .into_iter()
+        .find(|it| !it.is_empty())
+        .unwrap_or_default();
     need.brief = brief(&reveal(text));
     need.complete = is_whole && need.brief == text;
     need.alert = alert(need.kind, need.priority);
