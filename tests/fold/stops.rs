@@ -225,6 +225,7 @@ fn happened() -> impl Strategy<Value = AgentEvent> {
             data: serde_json::Value::Null,
         }),
         1 => Just(AgentEvent::Ended),
+        1 => Just(AgentEvent::Exited),
     ]
 }
 

@@ -356,7 +356,9 @@ pub(crate) fn session_end(payload: &Map<String, Value>) -> AgentEvent {
     match text(payload, "reason") {
         "clear" => AgentEvent::Cleared,
         "resume" => AgentEvent::Left,
-        "prompt_input_exit" | "logout" | "exit" | "user_exit" => AgentEvent::Ended,
+        "prompt_input_exit" | "logout" | "exit" | "user_exit" | "user_close" | "window_close" => {
+            AgentEvent::Ended
+        }
         _ => AgentEvent::Exited,
     }
 }

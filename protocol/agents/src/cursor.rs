@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::claude;
 use crate::event::AgentEvent;
 use crate::facts::{Docs, Facts};
 use crate::form::{
@@ -91,7 +92,7 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
             until: None,
         },
         "stop" => stopped(""),
-        "sessionEnd" => AgentEvent::Ended,
+        "sessionEnd" => claude::session_end(payload),
         // These change only the session's state.
         "beforeSubmitPrompt" => prompted(text(payload, "prompt")),
         "afterShellExecution" | "afterMCPExecution" | "afterFileEdit" => AgentEvent::Worked,

@@ -126,6 +126,36 @@ fn a_worker_that_stopped_waits_for_its_parent() {
 }
 
 #[test]
+fn a_question_in_prose_stays_until_the_person_speaks_whatever_the_hub_begins() {
+    let asking = || {
+        let mut hub = typed();
+        hub.hook("w1", stop("Shall I push?"));
+        hub.is_in("w1", PhaseName::YourTurn);
+        let asked = hub.phase("w1").report;
+        hub.pass(MINUTE);
+        hub.hook("w1", prompt(Wake));
+        hub.hook("w1", stop("Nothing to do for me."));
+        hub.restart();
+        (hub, asked)
+    };
+    let (mut hub, asked) = asking();
+    let phase = hub.phase("w1");
+    assert_eq!((phase.name, phase.report), (PhaseName::YourTurn, asked));
+    hub.hook("w1", prompt(Wake));
+    hub.hook("w1", stop("And what is this?"));
+    assert_ne!(hub.phase("w1").report, asked, "it asks something else");
+    let (mut hub, asked) = asking();
+    hub.hook("w1", prompt(Person));
+    hub.hook("w1", stop("Pushed."));
+    assert_ne!(hub.phase("w1").report, asked);
+    let (mut hub, _) = asking();
+    hub.close_need("w1", None);
+    hub.hook("w1", prompt(Wake));
+    hub.hook("w1", stop("Pushed."));
+    assert_eq!(hub.phase("w1").since, hub.now);
+}
+
+#[test]
 fn a_failed_model_blocks_its_session_until_it_works_again() {
     let mut hub = typed();
     let until = hub.now.plus_millis(HOUR);

@@ -103,6 +103,10 @@ impl State {
             Some(_) if is_closed || self.sessions.reports_to_another(project, session) => {
                 phase(PhaseName::Done, session.ts)
             }
+            Some(SessionState::Complete) if let Some((id, since)) = session.asked => SessionPhase {
+                report: Some(id),
+                ..phase(PhaseName::YourTurn, since)
+            },
             Some(_) => phase(PhaseName::YourTurn, session.ts),
         }
     }

@@ -38,6 +38,9 @@ pub struct Session {
     /// Its last notification that asks nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spoke: Option<Seq>,
+    /// The question with which a turn ended, and when: the turns that the hub or a task begins do not answer it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) asked: Option<(Seq, Timestamp)>,
     /// The session's properties, if it was ever registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registered: Option<Registered>,
@@ -200,6 +203,9 @@ impl Session {
     /// Closes what the session needs, until it reports something else.
     pub(super) fn close_need(&mut self, at: Timestamp, until: Option<Timestamp>) {
         self.closed = Some(Closed { at, until });
+        if until.is_none() {
+            self.asked = None;
+        }
     }
 
     /// Notes that its process ended.
@@ -380,6 +386,9 @@ impl Session {
         evidence.clone_into(&mut self.evidence);
         match turn {
             Turn::Began { by, first } => {
+                if matches!(by, TurnCause::Person | TurnCause::Agent | TurnCause::Peer) {
+                    self.asked = None;
+                }
                 let before = self.state.filter(|state| *state != SessionState::Working);
                 // A turn of the hub's own waiter is no news, so the stop before it is still to be told.
                 let waits_from = self.turn.waits_from;
@@ -397,6 +406,9 @@ impl Session {
             Turn::Stopped { tasks, silent, .. } => {
                 self.turn.stopped = true;
                 self.turn.tasks.clone_from(tasks);
+                if self.state == Some(SessionState::Waiting) && !silent {
+                    self.asked = self.last.map(|id| (id, self.ts));
+                }
                 let works = self.state == Some(SessionState::Working);
                 if works && !silent {
                     self.turn.waits_from = Some(at.plus_millis(PATIENCE_MS));
