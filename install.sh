@@ -5,7 +5,7 @@ set -eu
 
 usage() {
   cat <<'HELP'
-Installs hubd, hubctl, hub-top and hub-desktop for Linux or macOS, without root.
+Installs hubd, hubctl, hub-top, hub-desktop and hub-acp for Linux or macOS, without root.
 
 usage: install.sh [--to DIR] [--version V] [--from URL-OR-DIR]
 

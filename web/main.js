@@ -13,6 +13,9 @@ import { HubSignIn } from "./elements/hub-sign-in.js";
 
 /** @import { Login } from './hub/device.js' */
 
+/** The longest time of a timer, in ms: 24 days. The session of a paired phone lasts longer. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 const tabs = new Tabs();
 /** @type {Store|null} */
 let store = null;
@@ -44,10 +47,9 @@ async function openApp(login) {
   /** @param {Problem} [because] */
   const leave = (because) => store === current && signOut(current, because);
   api.onSignedOut = leave;
-  const timer = setTimeout(
-    () => leave(),
-    Math.min(Date.parse(login.expires_at) - Date.now(), 2 ** 31 - 1),
-  );
+  const left = Date.parse(login.expires_at) - Date.now();
+  // A longer time would be over at once. The hub refuses a call when such a session has ended.
+  const timer = left <= LONGEST_TIMER ? setTimeout(() => leave(), left) : 0;
   current.closed.addEventListener("abort", () => clearTimeout(timer));
   const app = new HubApp();
   app.store = current;

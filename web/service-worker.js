@@ -1,11 +1,14 @@
 /**
- * The service worker of browser notifications. It passes their clicks to a page, which has the session. It stores
- * nothing, and answers no request: a page always comes from the hub.
+ * The service worker of browser notifications. It shows those that the hub pushes, and passes clicks to a page, which has the
+ * session. It stores nothing, and answers no request: a page always comes from the hub.
  *
  * @typedef {object} Target what a notification is about
  * @property {number|null} id of the hub's notification
  * @property {Record<string, {label: string, answer: object}>} answers by action
  */
+
+import { alertFor, alertForRest, callsOf } from "./core/alerts.js";
+import { display } from "./hub/display.js";
 
 /** The time in which a page must take an answer, in ms. */
 const TAKE = 2000;
@@ -24,26 +27,61 @@ worker.addEventListener("activate", (/** @type {any} */ event) =>
 
 worker.addEventListener("notificationclick", (/** @type {any} */ event) => {
   event.notification.close();
-  event.waitUntil(click(event.notification.data ?? {}, event.action));
+  event.waitUntil(click(event.notification, event.action));
 });
 
-// Without a page, nothing could close a notification when its need is settled.
+worker.addEventListener("push", (/** @type {any} */ event) =>
+  event.waitUntil(receive(event.data.json())),
+);
+
+// Without a page, nothing but a push could close a notification when its need is settled.
 worker.addEventListener("message", (/** @type {any} */ event) => {
   if (event.data === "leaving") event.waitUntil(closeWithoutPages());
 });
 
 /**
+ * Shows what the hub pushes, or closes what is settled.
+ *
+ * @param {{need?: import('./core/types.js').Need, settled?: string, more?: number}} message
+ */
+async function receive({ need, settled, more }) {
+  if (settled !== undefined) return withdraw(settled);
+  const pages = await allPages();
+  // The person sees it there.
+  if (pages.some(({ focused }) => focused)) return;
+  // Only a page can send an answer.
+  const [call] = need ? callsOf([need], pages.length === 0) : [];
+  const { title, options } = call ? alertFor(call) : alertForRest(more ?? 0);
+  // Where no page plays a sound, the device does.
+  const silent = pages.length > 0;
+  await display(worker.registration, title, { ...options, silent });
+}
+
+/**
+ * Closes the notification of a need. Browsers want one shown for each push, else they show one of their own or end the
+ * subscription.
+ *
+ * @param {string} tag
+ */
+async function withdraw(tag) {
+  const { registration } = worker;
+  await registration.showNotification("Settled", { tag, silent: true });
+  for (const shown of await registration.getNotifications({ tag }))
+    shown.close();
+}
+
+/**
  * Lets a page answer, else shows what the notification is about.
  *
- * @param {Target} target
+ * @param {Notification} notification
  * @param {string} action
  */
-async function click({ id = null, answers = {} }, action) {
+async function click({ title, body, data }, action) {
+  /** @type {Target} */
+  const { id = null, answers = {} } = data ?? {};
   const answer = answers[action];
-  if (
-    answer !== undefined &&
-    (await isTaken(await allPages(), { kind: "answer", id, ...answer }))
-  )
+  const message = { kind: "answer", id, title, body, ...answer };
+  if (answer !== undefined && (await isTaken(await allPages(), message)))
     return;
   // Read again: a page that was being left took nothing.
   const [page] = await allPages();
@@ -72,6 +110,7 @@ function isTaken(pages, message) {
 }
 
 async function closeWithoutPages() {
+  if (await worker.registration.pushManager?.getSubscription()) return;
   for (let look = 0, gone = 0; look < LOOKS && gone < GONE; look += 1) {
     gone = (await allPages()).length === 0 ? gone + 1 : 0;
     if (gone === GONE)

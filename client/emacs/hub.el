@@ -216,6 +216,7 @@ with the message."
     (define-key map "a" #'hub-allow)
     (define-key map "d" #'hub-deny)
     (define-key map "e" #'hub-done)
+    (define-key map "c" #'hub-resume)
     (define-key map "v" #'hub-view-need)
     map)
   "The keys of the list of needs.")
@@ -384,6 +385,17 @@ is visible."
   "End NEED, which is not a question: its session needs nothing."
   (interactive (list (hub--need)))
   (hub--end need (list "done" (alist-get 'id need))))
+
+(defun hub-resume (need)
+  "Let the session of NEED go on when its limit ends, or not any more."
+  (interactive (list (hub--need)))
+  (let-alist need
+    (unless .resume
+      (user-error "It waits for no limit whose end is known"))
+    (let ((output (hub--run `("resume" ,.id ,@(and .resume.chosen '("--undo"))))))
+      (when (derived-mode-p 'hub-needs-mode)
+        (revert-buffer))
+      (message "%s" (string-trim output)))))
 
 (defun hub-view-need (need)
   "Show the whole NEED, with its options and the words before it."

@@ -1,20 +1,40 @@
 //! The hub for the programs beside `hubctl`, which find it and talk to it as `hubctl` does.
 
+mod events;
+
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::Path as FilePath;
+use std::process::ExitCode;
 
+use clap::Parser;
 use hub_protocol::{ByPost, Snooze, Timestamp};
 use reqwest::{Method, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::complain;
 use crate::error::Error;
+use crate::exit_code::Exit;
 use crate::hub::sse::{Event, EventParser, chunk};
 use crate::hub::{Hub, PATIENCE, Path, Request, json, parse};
 use crate::identity::Context;
 use crate::identity::sender::by;
 use crate::settings::{Address, HubLocation};
+use crate::system::random::random_hex;
+
+pub use self::events::{EventReply, SessionPlace};
+
+/// The command line of this process. Prints the help, or what is wrong with it, and returns the exit code then.
+pub fn parse_arguments<C: Parser>() -> Result<C, ExitCode> {
+    C::try_parse().map_err(|error| {
+        if error.use_stderr() {
+            complain(error, |shown| C::try_parse_from(shown).err());
+            return Exit::USAGE.into();
+        }
+        error.print().map_or(Exit::UNREAD, |()| Exit::DONE).into()
+    })
+}
 
 /// The hub that the flags and the environment name.
 #[derive(Debug)]
@@ -64,6 +84,11 @@ impl Connection {
         by(&self.context).await
     }
 
+    /// A key that makes the retry of a request safe.
+    pub fn key(&self) -> Result<String, Error> {
+        Ok(random_hex()?)
+    }
+
     /// `GET path`.
     pub async fn get<T: DeserializeOwned>(&self, path: Path) -> Result<T, Error> {
         parse(&self.hub.text(&Request::get(path)).await?)
@@ -91,6 +116,14 @@ impl Connection {
         let path = Path::new("/needs").segment(id).segment("snooze");
         let request = Request::post(path, json(&Snooze { until })?);
         self.hub.text(&request).await?;
+        Ok(())
+    }
+
+    /// Lets a session go on when its limit ends, or not any more.
+    pub async fn resume_need(&self, id: &str, on: bool) -> Result<(), Error> {
+        let path = Path::new("/needs").segment(id).segment("resume");
+        let method = if on { Method::POST } else { Method::DELETE };
+        self.hub.text(&Request::new(method, path)).await?;
         Ok(())
     }
 

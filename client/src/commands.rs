@@ -25,10 +25,12 @@ pub(crate) mod look;
 pub(crate) mod mcp;
 pub(crate) mod needs;
 pub(crate) mod notify;
+mod phone;
 pub(crate) mod primary;
 mod program;
 pub(crate) mod questions;
 pub(crate) mod reset;
+pub(crate) mod resume;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod seen;
@@ -63,6 +65,7 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Ask(args) => Box::pin(ask::run(args, &context()?)).await,
         Command::Needs(args) => Box::pin(needs::run(args, &context()?)).await,
         Command::Done(args) => Box::pin(done::run(args, &context()?)).await,
+        Command::Resume(args) => Box::pin(resume::run(args, &context()?)).await,
         Command::Questions(args) => Box::pin(questions::run(args, &context()?)).await,
         Command::Answer(args) => Box::pin(answer::run(args, &context()?)).await,
         Command::Claim(args) => Box::pin(claim::run(args, &context()?)).await,
@@ -75,8 +78,10 @@ pub(crate) async fn run(cli: Cli) -> Result<Exit, Error> {
         Command::Unlisten(args) => Box::pin(unlisten::run(args, &context()?)).await,
         Command::Expect(args) => Box::pin(expect::run(args, &context()?)).await,
         Command::Top(args) => program::run("hub-top", args, &cli.location),
+        Command::Acp(args) => program::run("hub-acp", args, &cli.location),
         Command::Desktop(args) => program::run("hub-desktop", args, &cli.location),
         Command::Dashboard(args) => Box::pin(dashboard::run(args, &context()?)).await,
+        Command::Phone(args) => Box::pin(phone::run(args, &context()?)).await,
         Command::Doctor(args) => Box::pin(doctor::run(args, &context()?)).await,
         Command::WakeTest(args) => Box::pin(wake_test::run(args, &context()?)).await,
         Command::Rules(args) => Box::pin(rules::run(args, &context()?)).await,

@@ -49,7 +49,7 @@ impl Error {
     }
 
     /// Whether the same request may succeed later, because the hub is down, slow, or failing.
-    pub(crate) fn is_passing(&self) -> bool {
+    pub fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Blocked(_) => true,
             Self::Refused(problem) => problem.status >= 500 || problem.status == 408,

@@ -22,7 +22,7 @@ use std::io::Write as _;
 use std::pin::pin;
 use std::process::ExitCode;
 
-pub use crate::beside::{Connection, EventStream};
+pub use crate::beside::{Connection, EventReply, EventStream, SessionPlace, parse_arguments};
 pub use crate::commands::cli::command_line;
 pub use crate::commands::completions::{Shell, completions};
 pub use crate::commands::service::{packaged_units, unit_word};
@@ -59,7 +59,7 @@ fn hubctl() -> Exit {
             // clap prints help and version to stdout, and these are no errors. clap's own exit code 2 would block an
             // agent's turn in a hook.
             if error.use_stderr() {
-                complain(error);
+                complain(error, |shown| Cli::read(shown).err());
                 return Exit::USAGE;
             }
             return error.print().map_or(Exit::UNREAD, |()| Exit::DONE);
@@ -75,11 +75,14 @@ fn hubctl() -> Exit {
 
 /// Prints the error about the arguments. clap repeats arguments as they came, so they are parsed again with terminal
 /// controls escaped.
-fn complain(error: clap::Error) {
+pub(crate) fn complain(
+    error: clap::Error,
+    read: impl Fn(std::vec::IntoIter<OsString>) -> Option<clap::Error>,
+) {
     let shown: Vec<OsString> = std::env::args_os()
         .map(|arg| line(&arg.to_string_lossy()).into_owned().into())
         .collect();
-    let error = Cli::read(shown.into_iter()).err().unwrap_or(error);
+    let error = read(shown.into_iter()).unwrap_or(error);
     let mut stderr = std::io::stderr();
     for text in error.render().to_string().lines() {
         let _ = writeln!(stderr, "{}", line(text));

@@ -1,6 +1,7 @@
 //! Output of the commands: results on stdout, everything else on stderr. Uses only [`crate::error`].
 
 pub(crate) mod age;
+pub(crate) mod confirm;
 pub(crate) mod table;
 pub(crate) mod text;
 

@@ -1,8 +1,9 @@
-//! The table of agents in `docs/reference/agents.md`: it follows from the crate that knows them.
+//! The tables of agents in the documentation: they follow from the crate that knows them.
 
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
+use hub_agents::acp::{self, Known};
 use hub_agents::{Agent, Facts};
 
 /// The line before the table. A line with [`END`] is after it.
@@ -10,14 +11,15 @@ const BEGIN: &str =
     "<!-- Written from protocol/agents by: cargo run -p hub-packaging -- docs -->\n";
 const END: &str = "<!-- the end of the table -->\n";
 
-/// Returns the page with the present table.
-pub(crate) fn with_table(page: &str) -> anyhow::Result<String> {
+/// Returns the page with this table.
+pub(crate) fn with_table(page: &str, table: &str) -> anyhow::Result<String> {
     let (before, rest) = page.split_once(BEGIN).context(BEGIN)?;
     let (_, after) = rest.split_once(END).context(END)?;
-    Ok([before, BEGIN, "\n", &table(), "\n", END, after].concat())
+    Ok([before, BEGIN, "\n", table, "\n", END, after].concat())
 }
 
-fn table() -> String {
+/// The table of `docs/reference/agents.md`.
+pub(crate) fn table() -> String {
     let mut table =
         "| agent | product | hooks | ways to wake a session | verified with | known limits |\n\
         |---|---|---|---|---|---|\n"
@@ -32,6 +34,33 @@ fn table() -> String {
         let _ = writeln!(
             table,
             "| `{name}` | {product} | {hooks} | {ways} | {verified} | {limits} |"
+        );
+    }
+    table
+}
+
+/// The table of `docs/how-to/acp.md`.
+pub(crate) fn acp_table() -> String {
+    let mut table = "| agent | command | verified with | mode in which it asks | takes prompts in a turn | differs from the protocol |\n\
+        |---|---|---|---|---|---|\n"
+        .to_owned();
+    for Known {
+        product,
+        acp,
+        verified,
+        ..
+    } in acp::known()
+    {
+        let command = acp.command.join(" ");
+        let verified = verified.unwrap_or_else(|| "not run by a test".into());
+        let mode = acp
+            .ask_mode
+            .map_or("its default".into(), |it| format!("`{it}`"));
+        let steers = if acp.steers { "yes" } else { "no" };
+        let limits = acp.limits;
+        let _ = writeln!(
+            table,
+            "| {product} | `{command}` | {verified} | {mode} | {steers} | {limits} |"
         );
     }
     table

@@ -55,12 +55,13 @@ fn write_all(out: &Path) -> anyhow::Result<()> {
 }
 
 /// The command lines of the programs.
-fn programs() -> [clap::Command; 4] {
+fn programs() -> [clap::Command; 5] {
     [
         hubctl::command_line(),
         hubd::cli::Args::command(),
         hub_top::command_line(),
         hub_desktop::command_line(),
+        hub_acp::command_line(),
     ]
 }
 

@@ -12,6 +12,8 @@ use crate::agents;
 
 const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference");
 const OPENAPI: &str = include_str!("../../openapi.yaml");
+/// The page about the Agent Client Protocol.
+const ACP: &str = "../how-to/acp.md";
 /// The last line of each file that is written from the code as a whole.
 const END: &str = "\n<!-- Written from the code by: cargo run -p hub-packaging -- docs -->\n";
 
@@ -26,10 +28,12 @@ pub(crate) fn write() -> anyhow::Result<()> {
 }
 
 /// The files by their names.
-fn files() -> anyhow::Result<[(&'static str, String); 4]> {
-    let agents = fs::read_to_string(Path::new(DIRECTORY).join("agents.md"))?;
+fn files() -> anyhow::Result<[(&'static str, String); 5]> {
+    let page = |name: &str| fs::read_to_string(Path::new(DIRECTORY).join(name));
+    let (agents, acp) = (page("agents.md")?, page(ACP)?);
     Ok([
-        ("agents.md", agents::with_table(&agents)?),
+        ("agents.md", agents::with_table(&agents, &agents::table())?),
+        (ACP, agents::with_table(&acp, &agents::acp_table())?),
         ("api.md", api()? + END),
         ("exit-codes.md", exit_codes() + END),
         ("commands.md", commands() + END),

@@ -143,6 +143,31 @@ pub struct SignInCode {
     pub expires_at: Timestamp,
 }
 
+/// The body of `POST /login/phone`: whom the link is for.
+#[derive(Default, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhonePairing {
+    /// The address at which the phone reaches the hub, one of `allowed_hosts`; the first of them if it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The name of the device; that of its browser if it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What the device may do.
+    #[serde(default)]
+    pub access: PhoneAccess,
+}
+
+/// The rights of a paired phone.
+#[derive(Default, Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PhoneAccess {
+    /// It reads, answers needs, ends or puts them off, sends messages and changes what calls the person.
+    #[default]
+    Answers,
+    /// It only reads.
+    Reads,
+}
+
 /// A browser that is signed in to the dashboard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
@@ -156,6 +181,9 @@ pub struct Device {
     pub used_at: Timestamp,
     /// When its session ends.
     pub expires_at: Timestamp,
+    /// Its rights, if it is a phone that was paired.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<PhoneAccess>,
     /// Whether it asks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own: bool,

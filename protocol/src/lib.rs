@@ -52,13 +52,13 @@ pub use history::{
     Withdrawn,
 };
 pub use hub::{
-    About, ClusterInfo, Device, Devices, ForwardInfo, Hello, NodeInfo, Ready, ResetEvent,
-    SignInCode, Takeover,
+    About, ClusterInfo, Device, Devices, ForwardInfo, Hello, NodeInfo, PhoneAccess, PhonePairing,
+    Ready, ResetEvent, SignInCode, Takeover,
 };
 pub use inbox::{Dropped, Holder, InboxInfo, InboxTouched, Inboxes};
 pub use kind::{Kind, SessionState, UnknownKind};
 pub use name::{InboxName, InvalidName, ProjectName, is_unprintable, looks_reserved};
-pub use need::{Need, NeedKind, Needs, Quick, Settled, Snooze, Whole};
+pub use need::{Need, NeedKind, Needs, Quick, Resume, Settled, Snooze, Whole};
 pub use notification::{CUT_MARK, MAX_ITEM_BYTES, Notification, Post, Published, PublishedBatch};
 pub use own_words::{OwnWords, Quoted, Said};
 pub use phase::{Phase, PhaseName, ToolCall};

@@ -75,6 +75,9 @@ pub struct Need {
     /// When a limit ends, or the agent's dialog stops waiting for the hub's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
+    /// That the hub can let the session go on when its limit ends; absent if it does not know the end, or cannot wake it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Resume>,
     /// How a question ended; absent while it is open. It stays until the agent has the answer, and a few seconds more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<Settled>,
@@ -142,6 +145,15 @@ pub struct Need {
     /// The rest of it. Only in `GET /needs/{id}`.
     #[serde(flatten)]
     pub whole: Option<Whole>,
+}
+
+/// How a session goes on after its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resume {
+    /// When, within a minute after the end of the limit.
+    pub at: Timestamp,
+    /// Whether the hub lets it go on: the person chose it, or the configuration.
+    pub chosen: bool,
 }
 
 impl Need {

@@ -46,11 +46,11 @@ pub enum Maintenance {
         hubd doctor\n  \
         hubd --state-dir /some/backup doctor")]
     Doctor,
-    /// Continue with the readable part of a restored backup or a broken journal, under a new epoch.
+    /// Continue with a restored backup, or with what both copies of a journal still have, under a new epoch.
     #[command(after_help = "Examples:\n  \
         hubd adopt\n\n\
         Readers are told that their place is gone, and numbers go on far above those that were ever used.\n\
-        What was there before is kept in 'journal.replaced', 'snapshots.replaced', 'wal.replaced' and 'epoch.replaced';\n\
+        What was there before is kept in 'journal.replaced', 'segments.replaced', 'snapshots.replaced' and 'epoch.replaced';\n\
         where these are there already, in 'journal.replaced.2' and so on. Cut short anywhere, it can be run again.")]
     Adopt,
 }

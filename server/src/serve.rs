@@ -26,6 +26,7 @@ use hub_rules::forward::Forwards;
 use hub_watch::spool::Spool;
 use hub_watch::status_files::StatusFiles;
 use hub_watch::{claude_sessions, codex_rollouts, local_sessions, lost_answers};
+use hub_webpush::VapidKey;
 use tokio_util::sync::CancellationToken;
 
 mod log_output;
@@ -122,7 +123,13 @@ async fn run(
         deliveries.begin_run()?;
     }
     let devices = Devices::open(dir.path()).context("cannot read devices.json")?;
-    let login = LoginState::new(token.clone(), sockets.port(), devices.clone());
+    let key = VapidKey::open(dir.path())?;
+    let login = LoginState::new(
+        token.clone(),
+        sockets.port(),
+        devices.clone(),
+        (&config.allowed_hosts, &key.public()),
+    );
     let info = describe(&hub, cluster.as_ref(), &forwards);
     let routes = routes::router(hub.clone(), login, dir.path(), info).merge(hub_mcp::router(&hub));
     let routes = match &cluster {
@@ -133,7 +140,8 @@ async fn run(
         Some(cluster) => cluster.front(routes.clone()),
         None => routes.clone(),
     };
-    let app = guard::protect(front, Guard::new(token, devices, &config.allowed_hosts));
+    let guard = Guard::new(token, devices.clone(), &config.allowed_hosts);
+    let app = guard::protect(front, guard);
     let mut tasks = Tasks::new(shutdown.clone());
     let (own, stop) = (|| hub.clone(), || shutdown.clone());
     tasks.spawn("clock", clock::run(own(), stop()));
@@ -170,6 +178,7 @@ async fn run(
     );
     tasks.spawn("rules", hub_rules::rules::run(own(), stop()));
     tasks.spawn("forwards", forwards.run(own(), stop()));
+    tasks.spawn("Web Push", hub_webpush::run(own(), devices, key, stop()));
     tasks.join().await?;
     let offered = stop_hub(hub, archive, writer).await?;
     if let Some(deliveries) = deliveries
@@ -234,6 +243,7 @@ fn start_hub(
             approvals: config.approvals,
             agents_may_approve: config.agents_may_approve,
             same_file_alerts: config.same_file_alerts,
+            resume_after_limit: config.resume_after_limit,
             keep_words: config.keep_words,
             pane_quiet: config.wake.pane_quiet(),
         },

@@ -7,7 +7,7 @@ use hub_harness::Hub;
 use hub_harness::model::{Reply, Request};
 use serde_json::json;
 
-use crate::support::{InstalledHub, NO_LIMIT, median};
+use crate::support::{InstalledHub, NO_LIMIT, Series, median, no_limits};
 
 /// A model that follows the hub's instructions: runs `hubctl wait` in the background, reads its output, waits again.
 fn waits(request: &Request) -> Reply {
@@ -73,4 +73,15 @@ fn twenty_waits_in_a_row_deliver_each_notification_in_one_request() {
         claude.model.received_once(text);
     }
     println!("POST to the next request, wait: {:?}", median(took));
+}
+
+#[test]
+fn a_series_of_wakes_by_a_wait_in_the_background_loses_and_doubles_none() {
+    let Some(series) = Series::of_claude("wait") else {
+        return;
+    };
+    let hub = InstalledHub::install(no_limits(), &["--no-rewake"]);
+    let claude = hub.claude(waits).start();
+    claude.submit("Wait for news");
+    series.run(&hub, &claude.model, ("primary", "1s"));
 }

@@ -1,7 +1,6 @@
 //! The agents other than Claude Code, Codex CLI and Gemini CLI: each reports its turns, receives what is pending, and is
 //! woken if it can be.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use hub_agents::Agent;
@@ -10,7 +9,7 @@ use hub_harness::{Hub, until, within};
 use serde_json::{Value, json};
 
 use crate::each;
-use crate::support::{InstalledHub, NO_LIMIT, Terminal, Vendor, installed};
+use crate::support::{InstalledHub, Series, Terminal, Vendor, installed, no_limits};
 
 /// Lets the agent answer one prompt while a notification is pending for it.
 pub(crate) fn receives_what_is_pending(vendor: &Vendor) {
@@ -51,8 +50,7 @@ struct Idle {
 
 impl Idle {
     fn start(vendor: &Vendor) -> Self {
-        let builder = Hub::builder().set(NO_LIMIT).set("wake.per_hour=100000");
-        let hub = InstalledHub::without_hooks(builder);
+        let hub = InstalledHub::without_hooks(no_limits());
         let go_on = hub.path("go-on");
         let run = |command: &str| {
             Reply::tool(
@@ -85,7 +83,7 @@ impl Idle {
         self.hub.published("prompt: Say it");
     }
 
-    /// Wakes the idle session once, and then in a series.
+    /// Wakes the idle session.
     fn is_woken(&self) {
         let (hub, terminal) = (&self.hub, &self.terminal);
         let id = hub.send("primary", "builder", "All 42 tests pass\nsecond line");
@@ -107,11 +105,6 @@ impl Idle {
         assert_eq!(states, wanted);
         terminal.model.received_once("second line");
         hub.published("woken");
-        let series = ["wake-test", "primary", "--count", "5", "--way", "module"];
-        let summary = hub.hubctl(&series);
-        eprintln!("{summary}");
-        let wanted = "5 wakes: 0 lost, 0 doubled; 5 by module; shown after ";
-        assert!(summary.starts_with(wanted), "{summary}");
     }
 
     /// Sends notifications during a turn. The model gets each once, and only then they are acknowledged.
@@ -138,6 +131,15 @@ pub(crate) fn is_woken_and_gets_news_in_a_turn(vendor: &Vendor) {
     idle.acts_as_its_session();
     idle.is_woken();
     idle.receives_in_a_turn();
+}
+
+/// Wakes the idle session in a series.
+pub(crate) fn a_series_of_wakes_by_the_module_loses_and_doubles_none(vendor: &Vendor) {
+    let Some(series) = Series::of(vendor.agent, vendor.package(), "module") else {
+        return;
+    };
+    let idle = Idle::start(vendor);
+    series.run(&idle.hub, &idle.terminal.model, ("primary", "1s"));
 }
 
 /// Lets a tool ask the person for a permission, who allows it in the agent's own dialog.
@@ -191,25 +193,19 @@ pub(crate) fn tells_an_interruption(vendor: &Vendor) {
 
 /// The versions of the programs that the tests run, by their agents.
 fn run_here() -> Vec<(Agent, String)> {
-    let version = |path: PathBuf| {
-        let text = std::fs::read_to_string(path.join("package.json")).expect("an npm package");
-        let package: Value = serde_json::from_str(&text).expect("JSON");
-        package["version"].as_str().expect("a version").to_owned()
-    };
     let claude = installed::claude();
-    let npm = installed::dir().join("node_modules");
     let others = [
         (
             Agent::Claude,
             claude.parent().expect("a package").to_owned(),
         ),
-        (Agent::Codex, npm.join("@openai/codex")),
-        (Agent::Gemini, npm.join("@google/gemini-cli")),
+        (Agent::Codex, installed::package("@openai/codex")),
+        (Agent::Gemini, installed::package("@google/gemini-cli")),
     ];
     let each = each::ALL.iter().map(|it| (it.agent, it.package()));
     let all = each
         .chain(others)
-        .map(|(agent, path)| (agent, version(path)));
+        .map(|(agent, package)| (agent, installed::version(&package)));
     all.collect()
 }
 

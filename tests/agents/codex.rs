@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use hub_agents::Agent;
 use hub_harness::model::{Reply, rules, turns};
 use hub_harness::until;
 use serde_json::{Value, json};
 
-use crate::support::{Codex, InstalledHub, no_limits};
+use crate::support::{Codex, InstalledHub, Series, installed, no_limits};
 
 fn installed() -> InstalledHub {
     let hub = InstalledHub::without_hooks(no_limits());
@@ -131,7 +132,7 @@ fn a_thread_that_no_app_server_has_loaded_is_unreachable_and_says_so() {
     greet(&hub, &codex);
     until_unreachable(&hub, "app-server does not run");
     // The app-server of another terminal does not have the thread either.
-    let _other = hub.codex_pane("other", &[]);
+    let _other = hub.codex_pane("other", &[], &[]);
     codex.submit("Hello again");
     until_unreachable(&hub, "not loaded in Codex's app-server");
 }
@@ -228,7 +229,7 @@ fn sessions_that_share_an_app_server_are_woken_apart() {
     let hub = installed();
     let codex = hub.codex_terminal(&[], turns([]));
     greet(&hub, &codex);
-    let other = hub.codex_pane("other", &[]);
+    let other = hub.codex_pane("other", &[], &[]);
     other.type_in("Greetings");
     until("the other session is known", || {
         other.press(&["Enter"]);
@@ -244,11 +245,14 @@ fn sessions_that_share_an_app_server_are_woken_apart() {
 
 #[test]
 fn a_series_of_wakes_by_the_app_server_loses_and_doubles_none() {
+    let package = installed::package("@openai/codex");
+    let Some(series) = Series::of(Agent::Codex, package, "app_server") else {
+        return;
+    };
     let hub = installed();
     let codex = hub.codex_terminal(&[], turns([]));
     greet(&hub, &codex);
-    hub.waiter_way("primary", "app_server");
-    hub.wake_series("primary", "app_server", "1s");
+    series.run(&hub, &codex.model, ("primary", "1s"));
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use hub_agents::Agent;
 
 use crate::clients::{
+    a_series_of_wakes_by_the_module_loses_and_doubles_none,
     closes_a_permission_given_in_the_terminal, is_woken_and_gets_news_in_a_turn,
     receives_what_is_pending, reports_a_turn_and_receives_what_is_pending, tells_an_interruption,
 };
-use crate::pane::is_woken_by_its_pane;
+use crate::pane::{a_series_of_wakes_by_the_pane_loses_and_doubles_none, is_woken_by_its_pane};
 use crate::questions::{
     closes_a_permission_before_the_command_ends, denies_a_subagent_from_the_hub,
     is_allowed_from_the_hub, is_answered_from_the_hub, runs_again_what_is_always_allowed,
@@ -32,29 +33,40 @@ macro_rules! each {
 each! {
     opencode_1 = OPENCODE_1:
         reports_a_turn_and_receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
+        a_series_of_wakes_by_the_module_loses_and_doubles_none,
+        a_series_of_wakes_by_the_pane_loses_and_doubles_none,
         closes_a_permission_given_in_the_terminal, is_allowed_from_the_hub, is_answered_from_the_hub,
         denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file,
         runs_again_what_is_always_allowed, tells_an_interruption;
-    // On a busy machine `opencode run` ends before its plugin has reported the turn's end.
+    // On a busy machine `opencode run` ends before its plugin has reported the turn's end. The plugin runs in a server, which is not
+    // the program in the foreground of the pane, so the hub pastes nothing there.
     opencode_2 = OPENCODE_2:
         receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
+        a_series_of_wakes_by_the_module_loses_and_doubles_none,
         closes_a_permission_given_in_the_terminal, is_allowed_from_the_hub,
         denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file,
         runs_again_what_is_always_allowed;
     pi = PI:
         reports_a_turn_and_receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
+        a_series_of_wakes_by_the_module_loses_and_doubles_none,
+        a_series_of_wakes_by_the_pane_loses_and_doubles_none,
         alerts_the_other_session_of_its_file;
     qwen = QWEN:
         reports_a_turn_and_receives_what_is_pending, is_answered_from_the_hub,
-        closes_a_permission_before_the_command_ends, is_woken_by_its_pane;
+        closes_a_permission_before_the_command_ends, is_woken_by_its_pane,
+        a_series_of_wakes_by_the_pane_loses_and_doubles_none;
     copilot = COPILOT:
         reports_a_turn_and_receives_what_is_pending, is_allowed_from_the_hub, is_answered_from_the_hub,
-        alerts_the_other_session_of_its_file, is_woken_by_its_pane;
+        alerts_the_other_session_of_its_file, is_woken_by_its_pane,
+        a_series_of_wakes_by_the_pane_loses_and_doubles_none;
     kimi = KIMI:
         reports_a_turn_and_receives_what_is_pending, is_answered_from_the_hub,
-        closes_a_permission_before_the_command_ends, is_woken_by_its_pane;
+        closes_a_permission_before_the_command_ends, is_woken_by_its_pane,
+        a_series_of_wakes_by_the_pane_loses_and_doubles_none;
     kilo = KILO:
         reports_a_turn_and_receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
+        a_series_of_wakes_by_the_module_loses_and_doubles_none,
+        a_series_of_wakes_by_the_pane_loses_and_doubles_none,
         closes_a_permission_given_in_the_terminal, is_allowed_from_the_hub, is_answered_from_the_hub,
         denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file,
         runs_again_what_is_always_allowed, tells_an_interruption;
@@ -70,10 +82,14 @@ pub(crate) const OPENCODE_1: Vendor = Vendor {
     program: "bin/opencode",
     settings: (
         ".config/opencode/opencode.json",
-        r#"{"model": "anthropic/claude-sonnet-4-5", "autoupdate": false,
+        r#"{"model": "anthropic/claude-sonnet-4-5",
             "provider": {"anthropic": {"options": {"baseURL": "{URL}/v1", "apiKey": "x"}}}}"#,
     ),
-    env: &[("OPENCODE_DISABLE_MODELS_FETCH", "1")],
+    downloads: Some("@opencode-ai/plugin"),
+    env: &[
+        ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+        ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+    ],
     headless: &["run"],
     interactive: &[],
     ready: "Build · Claude Sonnet 4.5",
@@ -93,13 +109,14 @@ pub(crate) const OPENCODE_1: Vendor = Vendor {
     },
 };
 
-const OPENCODE_2: Vendor = Vendor {
+pub(crate) const OPENCODE_2: Vendor = Vendor {
     package: "node_modules/@opencode/cli-PLATFORM-baseline",
     settings: (
         ".config/opencode/opencode.json",
         r#"{"model": "anthropic/claude-sonnet-4-5",
             "providers": {"anthropic": {"settings": {"baseURL": "{URL}/v1", "apiKey": "x"}}}}"#,
     ),
+    downloads: None,
     headless: &["run", "--standalone"],
     // Without a background service, which would outlive the test.
     interactive: &["--standalone"],
@@ -120,13 +137,15 @@ const OPENCODE_2: Vendor = Vendor {
     ..OPENCODE_1
 };
 
-const KILO: Vendor = Vendor {
+pub(crate) const KILO: Vendor = Vendor {
     agent: Agent::Kilo,
     package: "node_modules/@kilocode/cli-PLATFORM-baseline",
     program: "bin/kilo",
     settings: (".config/kilo/kilo.json", OPENCODE_1.settings.1),
+    downloads: Some("@kilocode/plugin"),
     env: &[
         ("KILO_DISABLE_MODELS_FETCH", "1"),
+        ("KILO_DISABLE_AUTOUPDATE", "1"),
         ("KILO_TELEMETRY_LEVEL", "off"),
     ],
     ready: "· Claude Sonnet 4.5",
@@ -145,6 +164,7 @@ pub(crate) const PI: Vendor = Vendor {
         ".pi/agent/models.json",
         r#"{"providers": {"anthropic": {"baseUrl": "{URL}", "apiKey": "x"}}}"#,
     ),
+    downloads: None,
     env: &[("PI_OFFLINE", "1")],
     headless: &["--model", "anthropic/claude-sonnet-4-5", "-p"],
     interactive: &["--model", "anthropic/claude-sonnet-4-5"],
@@ -168,6 +188,7 @@ pub(crate) const QWEN: Vendor = Vendor {
             "general": {"enableAutoUpdate": false}, "privacy": {"usageStatisticsEnabled": false},
             "ui": {"enableFollowupSuggestions": false}}"#,
     ),
+    downloads: None,
     env: &[
         ("ANTHROPIC_BASE_URL", "{URL}"),
         ("ANTHROPIC_MODEL", "claude-sonnet-4-5"),
@@ -184,11 +205,12 @@ pub(crate) const QWEN: Vendor = Vendor {
     },
 };
 
-const COPILOT: Vendor = Vendor {
+pub(crate) const COPILOT: Vendor = Vendor {
     agent: Agent::Copilot,
     package: "node_modules/@github/copilot-PLATFORM",
     program: "copilot",
     settings: (".copilot/unused.json", "{}"),
+    downloads: None,
     env: &[
         ("COPILOT_OFFLINE", "true"),
         ("COPILOT_AUTO_UPDATE", "false"),
@@ -214,7 +236,7 @@ const COPILOT: Vendor = Vendor {
     },
 };
 
-const KIMI: Vendor = Vendor {
+pub(crate) const KIMI: Vendor = Vendor {
     agent: Agent::Kimi,
     package: "node_modules/@moonshot-ai/kimi-code",
     program: "dist/main.mjs",
@@ -224,6 +246,7 @@ const KIMI: Vendor = Vendor {
          base_url = \"{URL}\"\napi_key = \"x\"\n[models.scripted]\nprovider = \"scripted\"\n\
          model = \"claude-sonnet-4-5\"\nmax_context_size = 200000\n",
     ),
+    downloads: None,
     env: &[("KIMI_CODE_NO_AUTO_UPDATE", "1")],
     headless: &["-p"],
     interactive: &[],

@@ -2,6 +2,7 @@
 //!
 //! `tests/run` downloads them to `target/agents`; `HUB_TEST_CLAUDE` names another Claude Code.
 
+mod acp;
 mod answers;
 mod approvals;
 mod background;
@@ -28,5 +29,6 @@ mod replies;
 mod rewake;
 mod same_file;
 mod support;
+mod usage_limits;
 mod vendors;
 mod workers;

@@ -2,12 +2,15 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use hub_agents::Agent;
 use hub_harness::model::{Reply, rules, turns};
 use hub_harness::{Hub, HubBuilder, PATIENCE, until, within};
 use serde_json::json;
 
 use crate::push::{NO_REWAKE, may_bypass, start_without_permissions, steps};
-use crate::support::{Builder, Claude, InstalledHub, NO_LIMIT, Vendor, no_limits};
+use crate::support::{
+    Builder, Claude, InstalledHub, NO_LIMIT, Series, Vendor, installed, no_limits,
+};
 
 const BY_PANE: [&str; 4] = ["stored", "emitted pane", "emitted hook", "acked"];
 
@@ -261,6 +264,33 @@ fn a_paste_without_a_proof_is_returned_and_the_pane_is_not_used_again() {
     });
 }
 
+/// An agent that is busy while a text is pasted may miss the Enter behind it.
+#[test]
+fn enter_is_pressed_once_more_if_the_paste_begins_no_turn() {
+    let hub = InstalledHub::without_hooks(at_once(no_limits()));
+    let hooks = |prompt: &str, events: &[&str]| -> String {
+        let line = |event: &&str| {
+            let event = json!({
+                "hook_event_name": event, "session_id": "s1", "cwd": hub.project(),
+                "permission_mode": "default", "source": "startup", "prompt": prompt,
+            });
+            format!("printf %s '{event}' | CLAUDE_PID=$$ hubctl hook claude\n")
+        };
+        events.iter().map(line).collect()
+    };
+    let begun = hooks("Hello", &["SessionStart", "UserPromptSubmit", "Stop"]);
+    let turn = hooks(LINE, &["UserPromptSubmit", "Stop"]);
+    let script = format!("{begun} read -r line; read -r; {turn} echo \"[$line]\"; read -r");
+    let command = ["bash".to_owned(), "-c".into(), script];
+    let env = [(ALLOWED.0.into(), ALLOWED.1.into())];
+    let pane = hub.tmux().start("claude", &hub.project(), &env, &command);
+    hub.state("main", "complete");
+    let id = hub.send("primary", "builder", "second line");
+    hub.step(id, "acked");
+    assert_eq!(steps(&hub, id), BY_PANE);
+    pane.until("one line was read", |it| it.contains(&format!("[{LINE}]")));
+}
+
 /// Wakes the session by its pane, also after a restart of the hub.
 pub(crate) fn is_woken_by_its_pane(vendor: &Vendor) {
     let mut hub = InstalledHub::without_hooks(at_once(Hub::builder().set(NO_LIMIT)));
@@ -278,4 +308,43 @@ pub(crate) fn is_woken_by_its_pane(vendor: &Vendor) {
         hub.state(name, "complete");
         hub.server.restart();
     }
+}
+
+#[test]
+fn a_series_of_wakes_of_claude_code_by_its_pane_loses_and_doubles_none() {
+    let Some(series) = Series::of_claude("pane") else {
+        return;
+    };
+    let hub = InstalledHub::install(at_once(no_limits()), NO_REWAKE);
+    let claude = idle(&hub, hub.claude(turns([])).env(ALLOWED.0, ALLOWED.1));
+    series.run(&hub, &claude.model, ("primary", "6s"));
+}
+
+#[test]
+fn a_series_of_wakes_of_codex_by_its_pane_loses_and_doubles_none() {
+    let package = installed::package("@openai/codex");
+    let Some(series) = Series::of(Agent::Codex, package, "pane") else {
+        return;
+    };
+    let hub = InstalledHub::without_hooks(at_once(no_limits()));
+    hub.hubctl(&["hooks", "install", "codex"]);
+    // Hooks in an app-server know no pane.
+    let codex = hub.codex_terminal_with(&["--no-daemon"], &[ALLOWED], turns([]));
+    codex.submit("Hello");
+    hub.state("main", "complete");
+    series.run(&hub, &codex.model, ("primary", "6s"));
+}
+
+/// Wakes the session by its pane in a series, if its extension does not poll.
+pub(crate) fn a_series_of_wakes_by_the_pane_loses_and_doubles_none(vendor: &Vendor) {
+    let Some(series) = Series::of(vendor.agent, vendor.package(), "pane") else {
+        return;
+    };
+    let hub = InstalledHub::without_hooks(at_once(no_limits()));
+    let model = vendor.install(&hub, turns([]));
+    hub.hubctl(&["hooks", "install", vendor.agent.as_str(), NO_REWAKE[0]]);
+    let terminal = vendor.open_with(&hub, model, &[ALLOWED]);
+    terminal.submit("Say it");
+    hub.published("completed");
+    series.run(&hub, &terminal.model, ("primary", "6s"));
 }

@@ -7,7 +7,7 @@ use hub_harness::model::turns;
 use hub_harness::{Hub, until};
 use serde_json::{Value, json};
 
-use crate::support::{Claude, InstalledHub, no_limits};
+use crate::support::{Claude, InstalledHub, Series, no_limits};
 
 fn start(hub: &InstalledHub) -> Claude {
     let plugin = hub.plugin();
@@ -121,8 +121,34 @@ fn a_message_of_another_session_is_told_apart_from_a_prompt() {
 }
 
 #[test]
+fn without_the_module_the_end_of_the_turn_tells_that_another_session_sent_the_prompt() {
+    let hub = InstalledHub::new();
+    let claude = hub.claude(turns([])).start();
+    hub.waiter("primary", "rewake");
+    claude.submit("Say something");
+    hub.all_published("completed", 1);
+    send_as_peer(&hub, "Please rebase first");
+    hub.all_published("completed", 2);
+    let said = hub.get("/sessions/main/conversation");
+    let entries = said["entries"].as_array().expect("a list").iter();
+    let told: Vec<_> = entries
+        .filter(|it| it["title"] == "had sent the prompt" || it["kind"] == "prompt")
+        .map(|it| (it["by"].as_str(), it["text"].as_str()))
+        .collect();
+    let wanted = [
+        ("person", Some("Say something")),
+        ("person", Some("Please rebase first")),
+        ("another session", None),
+    ];
+    assert_eq!(told, wanted.map(|(by, text)| (Some(by), text)));
+}
+
+#[test]
 fn a_series_of_wakes_by_the_module_loses_and_doubles_none() {
+    let Some(series) = Series::of_claude("module") else {
+        return;
+    };
     let hub = InstalledHub::without_hooks(no_limits());
-    let _claude = start(&hub);
-    hub.wake_series("primary", "module", "1s");
+    let claude = start(&hub);
+    series.run(&hub, &claude.model, ("primary", "1s"));
 }

@@ -10,7 +10,9 @@ use hub_harness::model::{Reply, Request, turns};
 use hub_harness::{Hub, Model, pause};
 use serde_json::{Value, json};
 
-use crate::support::{Builder, Claude, InstalledHub, NO_LIMIT, installed, no_limits, signal};
+use crate::support::{
+    Builder, Claude, InstalledHub, NO_LIMIT, Series, installed, no_limits, signal,
+};
 
 /// Hooks that report, and no hook that wakes.
 pub(crate) const NO_REWAKE: &[&str] = &["--no-rewake"];
@@ -265,22 +267,26 @@ fn a_held_message_is_recorded_and_offered_again() {
 
 #[test]
 fn a_series_of_wakes_by_the_watched_file_loses_and_doubles_none() {
+    let Some(series) = Series::of_claude("file_changed") else {
+        return;
+    };
     let hub = InstalledHub::with(no_limits());
     let model = Model::start(turns([]));
     let mut host = Host::start(&hub, &model);
     host.prompt("Say something");
-    let session = hub.session("main");
-    hub.waiter_way(session["id"].as_str().expect("an id"), "file_changed");
+    hub.session("main");
     host.drain();
-    hub.wake_series("main", "file_changed", "6s");
+    series.run(&hub, &model, ("main", "6s"));
 }
 
 #[test]
 fn a_series_of_wakes_by_the_socket_loses_and_doubles_none() {
+    let Some(series) = Series::of_claude("socket") else {
+        return;
+    };
     let hub = InstalledHub::install(no_limits(), NO_REWAKE);
     let claude = hub.claude(turns([])).start();
     claude.submit("Say something");
     hub.state("main", "complete");
-    hub.waiter_way("primary", "socket");
-    hub.wake_series("primary", "socket", "6s");
+    series.run(&hub, &claude.model, ("primary", "6s"));
 }

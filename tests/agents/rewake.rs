@@ -6,7 +6,7 @@ use hub_harness::model::{Reply, rules, turns};
 use hub_harness::{Hub, pause, until};
 use serde_json::json;
 
-use crate::support::{InstalledHub, NO_LIMIT, Sandbox, median, no_limits};
+use crate::support::{InstalledHub, NO_LIMIT, Sandbox, Series, median, no_limits};
 
 #[test]
 fn the_stop_of_a_worker_wakes_the_idle_primary_with_its_text() {
@@ -40,10 +40,12 @@ fn the_stop_of_a_worker_wakes_the_idle_primary_with_its_text() {
 
 #[test]
 fn a_series_of_wakes_by_the_rewake_hook_loses_and_doubles_none() {
+    let Some(series) = Series::of_claude("rewake") else {
+        return;
+    };
     let hub = InstalledHub::with(no_limits());
-    let _claude = hub.claude(turns([])).start();
-    hub.waiter("primary", "rewake");
-    hub.wake_series("primary", "rewake", "1s");
+    let claude = hub.claude(turns([])).start();
+    series.run(&hub, &claude.model, ("primary", "1s"));
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod hooks;
 mod hub;
 pub(crate) mod installed;
 mod sandbox;
+mod series;
 mod types;
 mod vendor;
 
@@ -17,6 +18,7 @@ pub(crate) use fixture::assert_as_recorded;
 pub(crate) use hooks::Hooks;
 pub(crate) use hub::{InstalledHub, NO_LIMIT, median, no_limits, signal};
 pub(crate) use sandbox::Sandbox;
+pub(crate) use series::Series;
 pub(crate) use types::{
     assert_valid_inputs, assert_valid_replies, assert_valid_reply, is_valid_reply,
 };

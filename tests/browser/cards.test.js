@@ -588,6 +588,16 @@ test("the calm sentence is impossible while anything needs the person, and readi
     await card("limit").innerText(),
     /hit your limit[^]*It may go on: \d+/,
   );
+  const choose = (/** @type {RegExp} */ name) =>
+    card("limit").getByRole("button", { name }).press("Enter");
+  await choose(/^Continue at \d+:0[01]/);
+  await card("limit")
+    .getByText(/The hub lets it go on/)
+    .waitFor();
+  await choose(/^Wait for me/);
+  await card("limit")
+    .getByText(/It may go on/)
+    .waitFor();
   await card("limit").getByRole("button", { name: "Done" }).press("Enter");
   await page.getByText("Nobody needs you.").waitFor();
 });

@@ -58,8 +58,12 @@ RULES = {
         "unknown time zone '",
         r"editor is a link with \{path\}",
     ],
+    "resumeNeed": ["this is no limit"],
     "snoozeNeed": ["until lies in the past$", "a question ends by its answer", "a message is done or not"],
+    "subscribe": ["only a browser that is signed in", "endpoint ", "keys are p256dh"],
+    "unsubscribe": ["only a browser that is signed in"],
     "timeline": ["since is before until and not in the future$"],
+    "waitNeed": ["this is no limit"],
     "wait": [
         "cursor [^ ]+ is not a place in this log",
         "this lease was not given out by this hub$",

@@ -37,6 +37,10 @@
                                (expand-file-name "hub.sock" (getenv "HUB_STATE_DIR"))
                                "--data-binary" event "http://localhost/hooks/claude")))
 
+(defun hub-test-until-exit (process)
+  "Wait until PROCESS has ended."
+  (hub-test-until (lambda () (not (process-live-p process)))))
+
 (defun hub-test-held (from questions)
   "Ask QUESTIONS in a dialog of the agent FROM; return the question's number."
   (hub-test-held-tool from "AskUserQuestion" (format "{\"questions\": [%s]}" questions)))
@@ -196,6 +200,30 @@ The agent's hook waits for the answer."
         (hub-test-goto (alist-get 'id (need "stopped-2")))
         (call-interactively #'hub-done)
         (should-not (need "stopped-2"))))))
+
+(ert-deftest hub-test-a-session-at-its-limit-goes-on-at-its-end-or-waits-again ()
+  (let ((limit (format "Claude AI usage limit reached|%d" (+ 3600 (time-convert nil 'integer)))))
+    (dolist (event `(((hook_event_name . "UserPromptSubmit") (prompt . "go"))
+                     ((hook_event_name . "StopFailure") (error . "rate_limit")
+                      (last_assistant_message . ,limit))))
+      (hub-test-until-exit
+       (hub-test-hook (json-serialize `((session_id . "limited") (cwd . "/") ,@event))))))
+  (cl-flet ((need ()
+              (cl-find "limited" (mapcar #'car (hub--need-entries))
+                       :key (lambda (it) (alist-get 'session it)) :test #'equal)))
+    (hub-test-until #'need)
+    (hub-needs)
+    (with-current-buffer "*hub needs*"
+      (dolist (chosen '(t nil))
+        (hub-test-goto (alist-get 'id (need)))
+        (call-interactively (key-binding "c"))
+        (should (eq (let-alist (need) .resume.chosen) chosen)))
+      (let ((question (number-to-string (hub-test-ask "asker-8" "question" "?"))))
+        (revert-buffer)
+        (hub-test-goto question)
+        (should-error (call-interactively #'hub-resume) :type 'user-error)
+        (hub--run (list "answer" question "yes")))
+      (hub--run (list "done" (alist-get 'id (need)))))))
 
 (ert-deftest hub-test-only-a-request-that-is-drawn-to-its-end-is-allowed ()
   (let* ((id (lambda (from text)

@@ -5,6 +5,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::time::Duration;
 
+use hub_protocol::WAKE_MARK;
 use serde_json::{Value, json as value};
 
 use crate::fake::{Fake, http, ok};
@@ -238,6 +239,29 @@ fn a_permission_request_may_be_held() {
     let call = place.hubctl("hook claude").stdin(PERMISSION);
     assert_eq!(call.json(), value!({"held": true}));
     assert_silent(hook(&place, STOP));
+}
+
+#[test]
+fn the_prompt_of_a_wake_waits_for_a_slow_hub_and_that_of_a_person_does_not() {
+    let place = Place::new();
+    let _fake = Fake::new(&place, |asked| {
+        if asked.line.starts_with("POST /hooks") {
+            std::thread::sleep(Duration::from_millis(1500));
+        }
+        ok(r#"{"additionalContext":"news"}"#)
+    });
+    let wake = format!("{WAKE_MARK} are pending");
+    let prompts = [
+        value!({"hook_event_name": "UserPromptSubmit", "prompt": wake}),
+        value!({"hook_event_name": "UserPromptSubmit", "prompt": [{"type": "text", "text": wake}]}),
+        value!({"hook_event_name": "chat.message", "properties": {"text": wake}}),
+    ];
+    for prompt in prompts {
+        let said = hook(&place, prompt.to_string()).stdout;
+        assert!(said.contains("news"), "{prompt}");
+    }
+    let prompt = value!({"hook_event_name": "UserPromptSubmit", "prompt": "Are you there?"});
+    assert_silent(hook(&place, prompt.to_string()));
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod listen;
 mod mcp;
 mod needs;
 mod notify;
+mod phone;
 mod place;
 mod projects;
 mod reset;

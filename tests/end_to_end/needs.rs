@@ -62,6 +62,50 @@ fn a_need_is_shown_with_its_whole_text_and_the_words_before_it() {
     none.warns("`hubctl needs` lists them");
 }
 
+/// Reports an event of the session w1 of Claude Code, by another program than `hubctl`: the hub would count the test as a
+/// part of the session.
+fn reports(place: &Place, event: &serde_json::Value) {
+    let mut event = event.clone();
+    event["session_id"] = "w1".into();
+    event["cwd"] = json!(place.path("work"));
+    let curl =
+        "curl -sf --unix-socket ../state/hub.sock --data-binary @- http://localhost/hooks/claude";
+    place.sh(curl).stdin(event.to_string()).ok();
+}
+
+#[test]
+fn a_session_at_its_limit_goes_on_at_its_end_or_waits_again() {
+    let place = Place::with_hub();
+    let soon = hub_protocol::Timestamp::now().as_millis() / 1000 + 3600;
+    let limit = format!("Claude AI usage limit reached|{soon}");
+    let no_limit = "w1 waits for no limit whose end is known";
+    reports(&place, &json!({ "hook_event_name": "Stop" }));
+    place.hubctl("resume w1").fails(1).warns(no_limit);
+    reports(
+        &place,
+        &json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" }),
+    );
+    reports(
+        &place,
+        &json!({ "hook_event_name": "StopFailure", "error": "rate_limit", "last_assistant_message": limit }),
+    );
+    let chosen = || place.json("needs --json")["needs"][0]["resume"]["chosen"].clone();
+    let (id, kind) = needs(&place).remove(0);
+    assert_eq!((kind.as_str(), chosen()), ("limit", json!(false)));
+    let name = place.json("needs --json")["needs"][0]["name"].clone();
+    let name = name.as_str().expect("a name");
+    place
+        .ctl("resume w1")
+        .prints(&format!("{name} goes on when its limit ends: {id}"));
+    assert_eq!(chosen(), json!(true));
+    let undone = place.ctl(format!("resume {id} --undo"));
+    undone.prints(&format!("{name} waits for you: {id}"));
+    assert_eq!(chosen(), json!(false));
+    let refused = place.hubctl("resume w1").env("CLAUDECODE", "1").fails(1);
+    refused.warns("person");
+    assert_eq!(chosen(), json!(false));
+}
+
 #[test]
 fn a_question_is_not_done_before_it_is_answered() {
     let place = Place::with_hub();

@@ -220,6 +220,7 @@ fn an_agent_gets_no_sign_in_code_and_changes_nothing_of_the_person() {
     let call = |method: &str, path: &str, body: Value| request(&socket, method, path, &body);
     let all = [
         call("POST", "/login/code", json!({})),
+        call("POST", "/login/phone", json!({})),
         call("PUT", "/preferences", json!({})),
         call("DELETE", "/login/devices/all", json!({})),
         call("PUT", &format!("/notifications/{id}/seen"), json!({})),
@@ -235,6 +236,8 @@ fn an_agent_gets_no_sign_in_code_and_changes_nothing_of_the_person() {
             &format!("/needs/{id}/snooze"),
             json!({ "until": "2999-01-01T00:00:00Z" }),
         ),
+        call("POST", &format!("/needs/{id}/resume"), json!({})),
+        call("DELETE", &format!("/needs/{id}/resume"), json!({})),
         call("POST", "/projects/default/reset", json!({})),
     ];
     for asked in &all {

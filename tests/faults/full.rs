@@ -91,7 +91,7 @@ async fn a_hub_that_filled_its_disk_refuses_publishes_by_name_and_starts_again()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lower_cap_frees_a_hub_that_filled_its_disk_and_its_file_gets_smaller() {
-    let disk = SmallDisk::new(110);
+    let disk = SmallDisk::new(160);
     let mut hub = disk.hub(&[]);
     fill(&hub.client()).await;
     assert!(hub.stop().success());

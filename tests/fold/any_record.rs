@@ -38,7 +38,7 @@ fn about_sessions() -> impl Strategy<Value = Record> {
         2 => (place(), info(), prop::option::of(inbox()), any::<bool>(), any::<i64>()).prop_map(
             |((project, session), info, alias, hooks, at)| {
                 let (info, at) = (info.into(), time(at));
-                Record::SessionSet(SessionSet { project, session, info, alias, hooks, also: None, left: None, at })
+                Record::SessionSet(SessionSet { project, session, info, alias, hooks, also: None, left: None, acp: false, at })
             }
         ),
         2 => (place(), turn(), any::<i64>()).prop_map(|((project, session), turn, at)| {
@@ -92,8 +92,13 @@ fn turn() -> impl Strategy<Value = Turn> {
             }),
         Just("rate_limit".to_owned()).prop_map(|reason| Turn::Failed {
             reason,
-            until: None
+            until: None,
+            resumes: false,
         }),
+        Just(Turn::Attributed {
+            by: TurnCause::Peer
+        }),
+        any::<bool>().prop_map(|on| Turn::Resumes { on }),
     ]
 }
 

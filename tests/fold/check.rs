@@ -104,7 +104,7 @@ impl Driver {
             per_sender_per_minute: 1,
             per_hour: 1,
         };
-        let waiters = SharedWaiters::from(Waiters::new(limits, 0, 0));
+        let waiters = SharedWaiters::from(Waiters::new(limits, 0, 0, std::time::Instant::now()));
         let found = needs::list_at(&self.state, &waiters, self.now).into_iter();
         let open = found.map(|it| it.need).filter(Need::is_open);
         open.filter(move |it| of.is_none() || it.session.as_ref() == of)

@@ -58,6 +58,8 @@ fn untold<'a>(log: impl IntoIterator<Item = &'a Record>) -> Vec<Seq> {
                 match &it.turn {
                     // The hub's own waiter asked the agent to start it again. That is no turn that anybody waits for.
                     Turn::Failed { .. }
+                    | Turn::Attributed { .. }
+                    | Turn::Resumes { .. }
                     | Turn::Began {
                         by: TurnCause::Timeout,
                         ..
@@ -214,11 +216,7 @@ fn happened() -> impl Strategy<Value = AgentEvent> {
         1 => Just(AgentEvent::Started),
         1 => Just(AgentEvent::Interrupted),
         1 => Just(AgentEvent::Idle { text: text() }),
-        1 => any::<bool>().prop_map(|permanent| AgentEvent::Failed {
-            reason: "no model".into(),
-            permanent,
-            until: None,
-        }),
+        1 => any::<bool>().prop_map(|permanent| AgentEvent::failed("no model", permanent)),
         1 => Just(AgentEvent::Asks {
             text: "Which?".into(),
             options: Vec::new(),

@@ -1,30 +1,16 @@
-//! A journal in memory with one failing call.
+//! A journal in memory with a fault.
 
-use std::io;
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hub_core::record::kinds;
 use hub_log::journal::memory::MemoryJournal;
 use hub_log::journal::{Entry, Health, Journal, JournalError};
 use hub_protocol::{Epoch, Seq};
 
-/// A fault, and the calls that it fails.
+/// A fault.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fault {
-    /// One call fails for want of space.
-    Full {
-        /// The number of the call, from 0.
-        call: usize,
-    },
-    /// One write or read fails.
-    Io {
-        /// The number of the call, from 0.
-        call: usize,
-        /// Whether the failed write is stored all the same.
-        stored: bool,
-    },
     /// Every publish fails for want of space, until healed.
     Low,
     /// Every read returns other bytes than were written.
@@ -34,22 +20,13 @@ pub(crate) enum Fault {
 pub(crate) struct Faulty {
     inner: MemoryJournal,
     fault: Mutex<Option<Fault>>,
-    calls: AtomicUsize,
 }
 
 impl Faulty {
-    pub(crate) fn new(fault: Option<Fault>) -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         let inner = MemoryJournal::new(Epoch(1));
-        Arc::new(Self {
-            inner,
-            fault: Mutex::new(fault),
-            calls: AtomicUsize::new(0),
-        })
-    }
-
-    /// Returns the number of calls so far that can fail.
-    pub(crate) fn calls(&self) -> usize {
-        self.calls.load(Ordering::SeqCst)
+        let fault = Mutex::new(None);
+        Arc::new(Self { inner, fault })
     }
 
     /// Sets the fault.
@@ -63,18 +40,6 @@ impl Faulty {
 
     pub(crate) fn heal(&self) {
         *self.fault.lock().unwrap() = None;
-    }
-
-    /// Returns the error of this call if it must fail, and whether the call takes effect.
-    fn next_fault(&self) -> Option<(JournalError, bool)> {
-        let now = self.calls.fetch_add(1, Ordering::SeqCst);
-        match *self.fault.lock().unwrap() {
-            Some(Fault::Full { call }) if call == now => Some((JournalError::Full, false)),
-            Some(Fault::Io { call, stored }) if call == now => {
-                Some((JournalError::Io(io::Error::other("injected")), stored))
-            }
-            _ => None,
-        }
     }
 }
 
@@ -95,15 +60,7 @@ impl Journal for Faulty {
         if self.is_low() && entries.iter().any(|entry| entry.kind == kinds::NOTIFIED) {
             return Err(JournalError::Full);
         }
-        match self.next_fault() {
-            Some((error, stored)) => {
-                if stored {
-                    self.inner.append(entries)?;
-                }
-                Err(error)
-            }
-            None => self.inner.append(entries),
-        }
+        self.inner.append(entries)
     }
 
     fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
@@ -113,10 +70,7 @@ impl Journal for Faulty {
                 reason: "injected".into(),
             });
         }
-        match self.next_fault() {
-            Some((error, _)) => Err(error),
-            None => self.inner.read(from, max_bytes),
-        }
+        self.inner.read(from, max_bytes)
     }
 
     fn trim(&self, below: Seq) -> Result<(), JournalError> {
@@ -136,6 +90,6 @@ impl Journal for Faulty {
     }
 
     fn close(&self) -> Result<(), JournalError> {
-        self.next_fault().map_or(Ok(()), |(error, _)| Err(error))
+        self.inner.close()
     }
 }

@@ -30,8 +30,7 @@ pub(crate) struct InProcess {
 
 impl InProcess {
     pub(crate) fn start(journal: Arc<dyn Journal>) -> Self {
-        // Folding at the start is retried, because failing starts are not under test: a user would start hubd again.
-        let recovered = replay(&*journal).or_else(|_| replay(&*journal)).unwrap();
+        let recovered = replay(&*journal).unwrap();
         let again = Arc::clone(&journal);
         let (hub, writer) = Hub::start(HubParts {
             journal,
@@ -50,7 +49,7 @@ impl InProcess {
             streams: 64,
             shutdown: CancellationToken::new(),
         });
-        let login = LoginState::new(Token::generate().unwrap(), 0, Devices::default());
+        let login = LoginState::new(Token::generate().unwrap(), 0, Devices::default(), (&[], ""));
         let app = routes::router(hub.clone(), login, "".as_ref(), Box::new(|_| ()));
         Self { hub, app, writer }
     }

@@ -2,16 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use hub_harness::{Client, Contract, Hub};
+use hub_harness::{Client, Contract, Hub, PushService};
 use hub_http::routes::{Property, ROUTES};
 use hub_protocol::Timestamp;
 use serde_json::{Value, json};
 
-use crate::{disk_hub, memory_hub};
+use crate::memory_hub;
 
 #[tokio::test]
 async fn every_operation_is_exercised_and_keeps_the_contract() {
-    let (hub, client) = disk_hub();
+    // A phone is paired at an address of the configuration.
+    let builder = Hub::builder().set("allowed_hosts=['hub.example']");
+    let hub = builder.start();
+    let client = hub.client();
     publish(&client).await;
     receive(&client).await;
     look_back(&client).await;
@@ -20,6 +23,7 @@ async fn every_operation_is_exercised_and_keeps_the_contract() {
     crate::timeline::go_to_a_pane(&hub, &client).await;
     ask_and_answer(&client).await;
     meet_needs(&client).await;
+    resume(&client).await;
     ask_the_hub(&hub, &client).await;
     // `tests/cluster` exercises the path that only a hub in a cluster has.
     assert_eq!(hub.contract().unexercised(), ["handOver"]);
@@ -186,6 +190,20 @@ async fn meet_needs(client: &Client) {
         .expect(204);
 }
 
+/// Decides whether a session goes on after its limit.
+async fn resume(client: &Client) {
+    let limit = json!({ "hook_event_name": "StopFailure", "error": "rate_limit",
+        "last_assistant_message": "resets 3pm (UTC)" });
+    client.hook("", "w7", limit).await;
+    let needs = client.read("/needs").await["needs"].take();
+    let needs = needs.as_array().expect("a list");
+    let need = needs.iter().find(|it| it["name"] == "w7");
+    let id = need.and_then(|it| it["id"].as_str()).expect("its need");
+    let path = format!("/needs/{id}/resume");
+    call(client, "POST", &path, Value::Null, 204).await;
+    call(client, "DELETE", &path, Value::Null, 204).await;
+}
+
 async fn ask_the_hub(hub: &Hub, client: &Client) {
     let preferences = client.read("/preferences").await;
     call(client, "PUT", "/preferences", preferences, 200).await;
@@ -214,8 +232,15 @@ async fn ask_the_hub(hub: &Hub, client: &Client) {
     let made = call(&hub.unix(), "POST", "/login/code", Value::Null, 201).await;
     let code = json!({ "code": made["code"] });
     let login = call(client, "POST", "/login", code, 200).await;
+    call(&hub.unix(), "POST", "/login/phone", json!({}), 201).await;
     let session = login["token"].as_str().expect("a token");
     crate::dashboard::resume(hub, session).await.expect(200);
+    let device = hub.session(session);
+    let service = PushService::start();
+    call(&device, "GET", "/login/push", Value::Null, 200).await;
+    let subscription = service.subscription("a");
+    call(&device, "PUT", "/login/push", subscription, 204).await;
+    call(&device, "DELETE", "/login/push", Value::Null, 204).await;
     succeed(client, &["GET /login/devices", "DELETE /login/devices/all"]).await;
     succeed(client, &["GET /service-worker.js"]).await;
 }

@@ -23,6 +23,7 @@ mod limits;
 mod mcp;
 mod needs;
 mod needs_of_agents;
+mod phones;
 mod preferences;
 mod questions;
 mod redelivery;
@@ -34,6 +35,7 @@ mod stats;
 mod status_files;
 mod timeline;
 mod two_answers;
+mod webpush;
 mod why;
 
 /// A hub without a disk, and a client with its token.

@@ -4,7 +4,7 @@ use hub_harness::{Client, each};
 use hub_protocol::Timestamp;
 use serde_json::{Value, json};
 
-use crate::memory_hub;
+use crate::{hub_with, memory_hub};
 
 /// The open needs.
 async fn needs(client: &Client) -> Value {
@@ -541,4 +541,52 @@ async fn nobody_but_a_hook_speaks_as_one() {
         client.question(id).await["controls"][0]["always"],
         Value::Null
     );
+}
+
+#[tokio::test]
+async fn a_session_goes_on_after_its_limit_if_the_person_chooses_so() {
+    let (hub, client) = memory_hub();
+    fails(&client, "rate_limit", "resets 3pm (UTC)").await;
+    let need = needs(&client).await[0].clone();
+    assert_eq!(need["kind"], "limit");
+    assert_eq!(need["resume"]["chosen"], false);
+    assert!(need["resume"]["at"].as_str() >= need["until"].as_str());
+    let path = format!("/needs/{}/resume", need["id"].as_str().expect("an id"));
+    let person = hub.person().await;
+    person.post_json(&path, Value::Null).await.expect(204);
+    let need = until_need(&client, |it| it["resume"]["chosen"] == true).await;
+    assert_eq!(need["title"], "goes on when its limit ends");
+    person.delete(&path).await.expect(204);
+    until_need(&client, |it| it["resume"]["chosen"] == false).await;
+    stop(&client, "w1", "Done.").await;
+    person.post_json(&path, Value::Null).await.expect(404);
+}
+
+#[tokio::test]
+async fn every_session_goes_on_after_its_limit_if_the_configuration_says_so() {
+    let (_hub, client) = hub_with(&["resume_after_limit=true"]);
+    let soon = Timestamp::now().as_millis() / 1000 + 1;
+    fails(
+        &client,
+        "rate_limit",
+        &format!("Claude AI usage limit reached|{soon}"),
+    )
+    .await;
+    let batch = client.read("/wait?session=w1&timeout=90").await;
+    let told = &batch["notifications"][0];
+    assert_eq!((&told["from"], &told["to"]), (&json!("hub"), &json!("w1")));
+    assert_eq!(
+        told["msg"],
+        "Your usage limit has ended: go on with what you were doing."
+    );
+    assert_eq!(needs(&client).await[0]["resume"]["chosen"], false);
+}
+
+/// Lets the model of w1 fail.
+async fn fails(client: &Client, error: &str, words: &str) {
+    let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });
+    client.hook("", "w1", prompt).await;
+    let failed = json!({ "hook_event_name": "StopFailure", "error": error,
+        "last_assistant_message": words });
+    client.hook("", "w1", failed).await;
 }

@@ -10,10 +10,11 @@ use tokio::task::JoinHandle;
 use crate::memory_hub;
 
 /// Fields that differ from run to run, or are tested elsewhere.
-const VOLATILE: [&str; 8] = [
+const VOLATILE: [&str; 9] = [
     "id",
     "since",
     "until",
+    "resume",
     "project",
     "name",
     "session",

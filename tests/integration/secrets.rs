@@ -30,7 +30,7 @@ fn open_dir() -> TempDir {
 }
 
 /// Returns whether this process is root, which tests with another user need.
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let root = fs::metadata("/proc/self").is_ok_and(|meta| meta.uid() == 0);
     if !root {
         eprintln!("skipped: only root can become another user");

@@ -139,8 +139,8 @@ fn a_message_reaches_the_session_from_the_person() {
     pane.type_in("now the tests");
     pane.press(&["Enter"]);
     pane.until("it can be undone", |text| text.contains("u undoes it"));
+    // On a busy machine it has been sent by then, and the key clears the note that says so.
     pane.press(&["Enter"]);
-    pane.until("it is sent", |text| text.contains("Sent: w1"));
     let inbox = until("it is stored", || {
         let list = stage.call(stage.client.read("/notifications?inbox=w1"));
         list["notifications"][0].is_object().then_some(list)
@@ -155,4 +155,24 @@ fn a_message_reaches_the_session_from_the_person() {
     pane.until("its need says that nothing delivers it", |text| {
         text.contains("Your message was not taken: no hook of session w1")
     });
+}
+
+#[test]
+fn a_session_at_its_limit_goes_on_at_its_end_or_waits_again() {
+    let stage = Stage::new();
+    let soon = std::time::SystemTime::now() + std::time::Duration::from_secs(3_600);
+    let soon = soon.duration_since(std::time::UNIX_EPOCH).expect("a time");
+    let words = format!("Claude AI usage limit reached|{}", soon.as_secs());
+    for event in [
+        json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" }),
+        json!({ "hook_event_name": "StopFailure", "error": "rate_limit", "last_assistant_message": words }),
+    ] {
+        stage.call(stage.client.hook("", "w1", event));
+    }
+    let pane = stage.top();
+    pane.until("the limit is shown", |text| {
+        text.contains(" min · c let it go on then")
+    });
+    decide(&pane, "c", "the hub lets it go on in");
+    decide(&pane, "c", "c let it go on then");
 }

@@ -300,6 +300,10 @@ export interface Schemas {
         kind: "urgent" | "permission" | "question" | "plan" | "form" | "died" | "error" | "turn" | "limit" | "silent";
         since: Schemas["Timestamp"];
         until?: Schemas["Timestamp"];
+        resume?: {
+            at: Schemas["Timestamp"];
+            chosen: boolean;
+        };
         settled?: {
             state: Schemas["QuestionState"];
             by?: string;
@@ -780,8 +784,17 @@ export interface Schemas {
         created_at: Schemas["Timestamp"];
         used_at: Schemas["Timestamp"];
         expires_at: Schemas["Timestamp"];
+        access?: Schemas["PhoneAccess"];
         own?: boolean;
     };
+    PushSubscription: {
+        endpoint: string;
+        keys: {
+            p256dh: string;
+            auth: string;
+        };
+    };
+    PhoneAccess: "answers" | "reads";
     AskersPlace: {
         host?: string;
         cwd?: string;

@@ -36,6 +36,9 @@ test("other browsers and agents that may approve are shown", () => {
     describeApprovers([device("b")], false)?.text,
     "1 other browser",
   );
+  /** @type {import("../../web/core/approvers.js").Device} */
+  const reader = { ...device("r"), access: "reads" };
+  assert.equal(describeApprovers([reader], false), null);
 });
 
 test("an answer names its device, its forward or its process", () => {

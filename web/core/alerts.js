@@ -50,10 +50,12 @@ const MAX_ACTIONS = 2;
  * The reasons to call the person.
  *
  * @param {Need[]} needs
+ * @param {boolean} [onlyReads] whether this device gives no answers
  * @returns {Call[]}
  */
-export function callsOf(needs) {
-  return needs.filter(isOpen).map(callOf);
+export function callsOf(needs, onlyReads = false) {
+  const calls = needs.filter(isOpen).map(callOf);
+  return onlyReads ? calls.map((call) => ({ ...call, answers: [] })) : calls;
 }
 
 /** @param {Need} need @returns {Call} */

@@ -3,14 +3,16 @@
 /** @typedef {import('./types.js').Schemas['Device']} Device */
 
 /**
- * The other browsers that are signed in, and agents if they may approve; null if there are none.
+ * The other browsers and phones that are signed in and may answer, and agents if they may approve; null if there are none.
  *
  * @param {Device[]} devices
  * @param {boolean} agentsMayApprove
  * @returns {{text: string, details: string[]}|null}
  */
 export function describeApprovers(devices, agentsMayApprove) {
-  const others = devices.filter(({ own }) => !own);
+  const others = devices.filter(
+    ({ own, access }) => !own && access !== "reads",
+  );
   const parts = [];
   if (agentsMayApprove) parts.push("agents may approve");
   if (others.length > 0)

@@ -4,6 +4,7 @@ import { h } from "./dom.js";
 import {
   errorLine,
   onCtrlEnter,
+  onlyReadsNote,
   runOnce,
   setText,
   showError,
@@ -32,6 +33,7 @@ export class HubCompose extends StoreElement {
 
   connectedCallback() {
     if (this.firstChild || !this.session) return;
+    if (this.store.onlyReads) return this.replaceChildren(onlyReadsNote());
     const send = () => runOnce(this, () => this.#send());
     this.#field.ariaLabel = `Message to ${this.session.name}`;
     this.#field.placeholder = `${this.#field.ariaLabel} …`;

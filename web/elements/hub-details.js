@@ -319,24 +319,29 @@ export class HubDetails extends StoreElement {
           },
           "Reply",
         ),
-      h(
-        "button",
-        {
-          class: "ghost",
-          "aria-keyshortcuts": "s",
-          title: "s",
-          onclick: () => setMarks(store, [notification.id], !notification.seen),
-        },
-        notification.seen ? "Mark unread" : "Mark read",
-      ),
-      pending && !this.#asksNow(notification.id) && withdraw,
+      !store.onlyReads &&
+        h(
+          "button",
+          {
+            class: "ghost",
+            "aria-keyshortcuts": "s",
+            title: "s",
+            onclick: () =>
+              setMarks(store, [notification.id], !notification.seen),
+          },
+          notification.seen ? "Mark unread" : "Mark read",
+        ),
+      pending &&
+        !this.#asksNow(notification.id) &&
+        store.access === undefined &&
+        withdraw,
       link,
     );
   }
 
   /** An open question is answered with its own controls. @param {Notification} notification */
   #canReply({ id }) {
-    return !this.#asksNow(id);
+    return !this.#asksNow(id) && !this.store.onlyReads;
   }
 
   /** @param {Notification} notification */

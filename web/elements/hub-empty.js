@@ -6,7 +6,7 @@
 import { onAddress, openView } from "./address.js";
 import { copyable } from "./copyable.js";
 import { h } from "./dom.js";
-import { closeButton, setText } from "./parts.js";
+import { closeButton, onlyReadsNote, setText } from "./parts.js";
 import { StoreElement } from "./store-element.js";
 import { cronLine, firstCommand } from "../core/commands.js";
 import { firstSteps, TESTER } from "../core/first-steps.js";
@@ -119,11 +119,13 @@ export class HubEmpty extends StoreElement {
         this.#line(
           "question",
           "You have answered a question",
-          h(
-            "button",
-            { onclick: () => this.#ask() },
-            "Send me a test question",
-          ),
+          this.store.onlyReads
+            ? onlyReadsNote()
+            : h(
+                "button",
+                { onclick: () => this.#ask() },
+                "Send me a test question",
+              ),
         ),
       ),
       h(

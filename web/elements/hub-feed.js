@@ -154,6 +154,7 @@ export class HubFeed extends StoreElement {
     this.#filterChanged = false;
     // The role `feed` requires articles, so an empty list must not have it.
     this.#host.role = rows.length > 0 ? "feed" : "group";
+    this.#markAllButton.hidden = store.onlyReads;
     this.#markAllButton.disabled = !this.#mayHaveUnread;
     this.#filters.setChoices(...choices(store));
     if (rows.partial) this.#frame = requestAnimationFrame(() => this.#render());

@@ -23,7 +23,9 @@ export class HubGo extends StoreElement {
     const { id, project } = this.session;
     const session = store.sessions.get(`${project}/${id}`) ?? this.session;
     const { name, host, cwd, pane } = session;
-    const isHere = !host || host === store.info?.host;
+    // A paired phone shows neither a pane of the machine nor its files.
+    const isHere =
+      store.access === undefined && (!host || host === store.info?.host);
     const url = isHere && cwd ? editorUrl(store.preferences.editor, cwd) : null;
     const canGo = isHere && pane && store.sessions.has(`${project}/${id}`);
     // Unchanged content is not redrawn, so that the focus stays.

@@ -15,6 +15,8 @@ export class HubMute extends StoreElement {
   /** @param {Target} target */
   show(target) {
     const { store } = this;
+    this.hidden ||= store.onlyReads;
+    if (store.onlyReads) return;
     const mute = muteFor(store.preferences, target, store.now());
     const now = JSON.stringify([target.project, target.id, mute]);
     if (now === this.#shown) return;

@@ -4,7 +4,7 @@ import "./hub-compose.js";
 import "./hub-location.js";
 import { h } from "./dom.js";
 import { goFrom } from "./hub-go.js";
-import { setProperty, setText, stateBadge } from "./parts.js";
+import { onlyReadsNote, setProperty, setText, stateBadge } from "./parts.js";
 import { contextOf } from "./hub-question.js";
 import { showMarkdown } from "./rich-text.js";
 import { StoreElement } from "./store-element.js";
@@ -15,7 +15,7 @@ import { showDirection } from "../core/tool.js";
 import { endNeed } from "../hub/queue.js";
 
 /** @import { AttentionItem } from '../core/attention.js' */
-/** @import { Session } from '../core/types.js' */
+/** @import { Need, Session } from '../core/types.js' */
 /** @import { HubCompose } from './hub-compose.js' */
 /** @import { HubLocation } from './hub-location.js' */
 
@@ -38,11 +38,15 @@ export class HubNeed extends StoreElement {
   #text = h("div", { class: "text" });
   #time = timeElement("", () => this.store.now());
   #until = timeElement("", () => this.store.now(), "left");
+  #waitWords = h("span");
+  #resumeButton = h("button", { onclick: () => this.#resume() });
   #wait = h(
     "p",
-    { class: "muted", hidden: true },
-    "It may go on: ",
+    { class: "muted resume", hidden: true },
+    this.#waitWords,
     this.#until,
+    " ",
+    this.#resumeButton,
   );
   #doneButton = h(
     "button",
@@ -87,7 +91,7 @@ export class HubNeed extends StoreElement {
     const { until, kind, title, untaken = false } = item.need;
     this.toggleAttribute("data-untaken", untaken);
     setProperty(this.#wait, "hidden", until === undefined);
-    if (until !== undefined) setTime(this.#until, until);
+    if (until !== undefined) this.#showEnd(item.need, until);
     setProperty(this.#snoozeButton, "hidden", kind === "urgent");
     this.isWhole =
       item.need.complete || this.store.whole(item.key) !== undefined;
@@ -112,15 +116,17 @@ export class HubNeed extends StoreElement {
       this.#project,
       this.#time,
     );
-    if (session && answerable)
+    const { onlyReads } = this.store;
+    if (session && answerable && !onlyReads)
       this.#compose = /** @type {HubCompose} */ (
         h("hub-compose", { store: this.store, session })
       );
     const footer = h(
       "footer",
       {},
-      this.#doneButton,
-      this.#snoozeButton,
+      ...(onlyReads
+        ? [onlyReadsNote()]
+        : [this.#doneButton, this.#snoozeButton]),
       session &&
         this.#disclosure("Location", this.#location, () =>
           this.#buildLocation(session, project),
@@ -163,6 +169,39 @@ export class HubNeed extends StoreElement {
   }
 
   /**
+   * Shows when a limit ends, and the button by which the session goes on then.
+   *
+   * @param {Need} need
+   * @param {string} until
+   */
+  #showEnd({ resume, name }, until) {
+    setTime(this.#until, resume?.chosen ? resume.at : until);
+    setText(
+      this.#waitWords,
+      resume?.chosen ? "The hub lets it go on: " : "It may go on: ",
+    );
+    const canChoose = resume !== undefined && !this.store.onlyReads;
+    setProperty(this.#resumeButton, "hidden", !canChoose);
+    if (!resume) return;
+    const at = new Date(resume.at).toLocaleTimeString([], {
+      hour: "2-digit",
+      minute: "2-digit",
+    });
+    const text = resume.chosen ? "Wait for me" : `Continue at ${at}`;
+    setText(this.#resumeButton, text);
+    this.#resumeButton.ariaLabel = `${text}, ${name}`;
+  }
+
+  /** Lets the session go on when its limit ends, or not. */
+  #resume() {
+    const need = this.#item?.need;
+    if (!need?.resume) return;
+    const method = need.resume.chosen ? "delete" : "post";
+    const path = `/needs/${need.id}/resume`;
+    this.store.attempt(() => this.store.api[method](path));
+  }
+
+  /**
    * @param {Session} session
    * @param {string} project
    */
@@ -185,7 +224,8 @@ export class HubNeed extends StoreElement {
    */
   #close(how) {
     const need = this.#item?.need;
-    if (!need || (how === "snooze" && need.kind === "urgent")) return false;
+    if (!need || this.store.onlyReads) return false;
+    if (how === "snooze" && need.kind === "urgent") return false;
     endNeed(this.store, need, how);
     this.dispatchEvent(new Event("settling", { bubbles: true }));
     return true;

@@ -4,6 +4,7 @@ import { h } from "./dom.js";
 import { StoreElement } from "./store-element.js";
 import { DEFAULT_ALERTS } from "../core/alerts.js";
 import { askPermission, permission } from "../hub/alerts.js";
+import { canPush, subscribe } from "../hub/push.js";
 
 /** Set once the person has decided in this browser; afterwards the switch is in the settings. */
 const DECIDED = "hub.notify";
@@ -56,13 +57,18 @@ export class HubNotify extends StoreElement {
   async #enable() {
     const { store } = this;
     const { notify } = store.preferences;
-    const saved = await store.attempt(() =>
-      store.savePreferences({
-        ...store.preferences,
-        notify: notify.length > 0 ? notify : DEFAULT_ALERTS,
-      }),
-    );
+    const saved =
+      store.onlyReads ||
+      (await store.attempt(() =>
+        store.savePreferences({
+          ...store.preferences,
+          notify: notify.length > 0 ? notify : DEFAULT_ALERTS,
+        }),
+      ));
     if (!saved) return;
+    // The page of a phone is seldom open.
+    if (store.access !== undefined && canPush())
+      await store.attempt(() => subscribe(store.api));
     store.toast("This browser notifies you now. The settings say when.");
     this.#decide();
   }

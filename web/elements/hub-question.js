@@ -7,6 +7,7 @@ import { h } from "./dom.js";
 import { goFrom } from "./hub-go.js";
 import {
   errorLine,
+  ONLY_READS,
   setProperty,
   setText,
   showError,
@@ -35,6 +36,10 @@ const STEPS = /** @type {const} */ ([
   ["delivered", "delivered to the session"],
   ["taken", "taken"],
 ]);
+
+/** Small screens show the beginning of a long request with the buttons below it. */
+const UNREAD =
+  "Scroll to its end first: a phone approves what was on the screen as a whole.";
 
 export class HubQuestion extends StoreElement {
   /** @type {AttentionItem|null} */
@@ -166,7 +171,9 @@ export class HubQuestion extends StoreElement {
     const held = outbox.held(key);
     const open = isOpen(need);
     const isSending = outbox.isSending(key);
-    const takes = open && need.answerable && !held && !isSending;
+    const { onlyReads } = this.store;
+    const takes = open && need.answerable && !held && !isSending && !onlyReads;
+    const isElsewhere = open && (!need.answerable || onlyReads);
     // A focused control that disappears would leave the focus nowhere.
     if (
       !takes &&
@@ -193,15 +200,22 @@ export class HubQuestion extends StoreElement {
         ? `${held.label.length > 80 ? `${held.label.slice(0, 80)}…` : held.label} – will be sent`
         : "Sending …",
     );
-    setProperty(this.#elsewhere, "hidden", !open || need.answerable);
-    setProperty(this.#withdraw, "hidden", !open || held !== undefined);
+    setProperty(this.#elsewhere, "hidden", !isElsewhere);
+    setProperty(
+      this.#withdraw,
+      "hidden",
+      !open || held !== undefined || onlyReads,
+    );
     this.#showResult(need, name);
     showError(this.#error, outbox.problem(key));
-    if (need.answerable || !open) return;
+    if (!isElsewhere) return;
     const location = need.where ?? session ?? {};
     const draft = need.reconnecting ? "" : this.draft;
     this.#showUnsent(draft);
-    setText(this.#reason, reasonFor(session, need, draft));
+    setText(
+      this.#reason,
+      onlyReads ? `${ONLY_READS}.` : reasonFor(session, need, draft),
+    );
     this.#location.show(
       location,
       locationCommands(location, this.store.info?.host),
@@ -380,8 +394,17 @@ export class HubQuestion extends StoreElement {
   #answer(answer, label) {
     const need = this.#item?.need;
     if (!need || !isOpen(need)) return;
+    if (this.store.access !== undefined && allows(answer) && !this.#showsEnd())
+      return this.store.toast(UNREAD);
     outboxOf(this.store).hold(need, answer, label);
     this.dispatchEvent(new Event("settling", { bubbles: true }));
+  }
+
+  /** Whether the end of what it asks is on the screen, above the buttons. */
+  #showsEnd() {
+    const end = this.#request.getBoundingClientRect().bottom;
+    const bar = this.#answers.parentElement?.getBoundingClientRect().top ?? 0;
+    return end <= bar + 1;
   }
 
   /** Takes a held answer back; the controls have kept it. */
@@ -444,6 +467,11 @@ export class HubQuestion extends StoreElement {
   }
 }
 
+/** @param {import('./answer-controls.js').Answer} answer */
+function allows({ verdict }) {
+  return verdict !== undefined && verdict !== "deny";
+}
+
 /**
  * The places of the files and the repository of a session: paths are links only on the hub’s own machine.
  *
@@ -453,7 +481,8 @@ export class HubQuestion extends StoreElement {
  */
 export function contextOf(store, session) {
   const isHere =
-    session?.host === undefined || session.host === store.info?.host;
+    store.access === undefined &&
+    (session?.host === undefined || session.host === store.info?.host);
   return {
     cwd: isHere ? session?.cwd : undefined,
     repository: session?.repository,

@@ -408,15 +408,16 @@ export class HubSession extends StoreElement {
         until && ", or at the deadline: ",
         until && timeElement(until, now, "left"),
       ),
-      h(
-        "button",
-        {
-          class: "small",
-          "aria-label": `Cancel the listener of ${caller}`,
-          onclick: () => this.#cancel(line, caller),
-        },
-        "Cancel",
-      ),
+      this.store.access === undefined &&
+        h(
+          "button",
+          {
+            class: "small",
+            "aria-label": `Cancel the listener of ${caller}`,
+            onclick: () => this.#cancel(line, caller),
+          },
+          "Cancel",
+        ),
     );
     return line;
   }

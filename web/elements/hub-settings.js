@@ -1,8 +1,9 @@
 /** The person's notification preferences. The hub stores them, so they apply in every browser. */
 
 import "./hub-editor.js";
+import "./hub-push.js";
 import { h, updateList } from "./dom.js";
-import { closeButton } from "./parts.js";
+import { closeButton, onlyReadsNote } from "./parts.js";
 import { StoreElement } from "./store-element.js";
 import { ALERTS } from "../core/alerts.js";
 import { isActive } from "../core/mutes.js";
@@ -27,6 +28,9 @@ export class HubSettings extends StoreElement {
 
   #saved = h("p", { class: "saved", role: "status" });
   #error = h("p", { class: "field-error", role: "alert" });
+  #push = /** @type {import('./hub-push.js').HubPush} */ (
+    document.createElement("hub-push")
+  );
   #browser = h("div", { class: "browser" });
   #mutes = h("ul", { class: "mutes" });
   #noMutes = h(
@@ -73,12 +77,14 @@ export class HubSettings extends StoreElement {
     const dialog = this.#build();
     if (dialog.open) return;
     this.#saved.textContent = "";
+    this.#push.refresh();
     this.#render();
     dialog.showModal();
   }
 
   #build() {
     if (this.#dialog) return this.#dialog;
+    this.#push.store = this.store;
     this.#dialog = h(
       "dialog",
       { class: "settings", "aria-labelledby": "settings-title" },
@@ -94,6 +100,7 @@ export class HubSettings extends StoreElement {
         closeButton(() => this.#dialog?.close()),
       ),
       this.#error,
+      this.store.onlyReads && onlyReadsNote(),
       h(
         "section",
         { "aria-labelledby": "settings-alerts" },
@@ -105,6 +112,7 @@ export class HubSettings extends StoreElement {
           { class: "muted" },
           "Urgent notifications are always shown. No notification is shown while you look at this page.",
         ),
+        this.#push,
         this.#sounds(),
       ),
       this.#quietHours(),
@@ -267,6 +275,11 @@ export class HubSettings extends StoreElement {
         this.#mutes.querySelector("button") ?? this.querySelector("h2")
       )?.focus();
     this.#noMutes.hidden = live.length > 0;
+    if (!store.onlyReads) return;
+    for (const control of this.querySelectorAll(
+      "section > :not(hub-push) input, .mutes button",
+    ))
+      /** @type {HTMLInputElement} */ (control).disabled = true;
   }
 
   /** @param {Mute} mute */

@@ -16,6 +16,15 @@ export function setText(element, text) {
   if (element.textContent !== shown) element.textContent = shown;
 }
 
+/** Why a paired phone that only reads shows no buttons. */
+export const ONLY_READS =
+  "This device only reads. To answer, use the machine of the hub, or pair the device again: hubctl phone";
+
+/** {@link ONLY_READS} in the place of buttons. */
+export function onlyReadsNote() {
+  return h("p", { class: "only-reads muted" }, ONLY_READS);
+}
+
 /**
  * Sets a property that is also an attribute only if it differs, to avoid a needless layout.
  *

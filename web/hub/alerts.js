@@ -10,6 +10,7 @@ import {
   pageTitle,
   selectAlerts,
 } from "../core/alerts.js";
+import { display } from "./display.js";
 import { isFocused, trackFocus } from "./focus.js";
 import { Problem } from "./problem.js";
 import { queueNow } from "./queue.js";
@@ -19,8 +20,18 @@ import { canNotify, workerRegistration } from "./worker.js";
 /** @import { Call } from '../core/alerts.js' */
 /** @import { Store } from './store.js' */
 
-/** The most times that a browser notification is shown until it is in the browser's list. */
-const ATTEMPTS = 3;
+/**
+ * A click, as the service worker reports it, with the words that were shown.
+ *
+ * @typedef {object} Click
+ * @property {'answer'|'open'} kind
+ * @property {number} id
+ * @property {string} title
+ * @property {string} body
+ * @property {string} label
+ * @property {import('../core/types.js').Schemas['Answer']} answer
+ */
+
 /** The tag of the notification that the person is signed out. */
 const SIGNED_OUT = "signed-out";
 
@@ -107,7 +118,7 @@ export class Alerts {
       ),
     );
     if (!store.ready) return;
-    const calls = callsOf(store.needs);
+    const calls = callsOf(store.needs, store.onlyReads);
     const before = this.#known;
     this.#known = new Map(calls.map((call) => [call.tag, call]));
     // Needs from before the page was opened are in the page, which the person has just opened.
@@ -187,14 +198,34 @@ export class Alerts {
   /**
    * Takes a click on a notification from the service worker.
    *
-   * @param {MessageEvent<{kind: 'answer'|'open', id: number, label: string, answer: import('../core/types.js').Schemas['Answer']}>} event
+   * @param {MessageEvent<Click>} event
    */
   #receive({ data, ports }) {
     if (data.kind === "open" && data.id !== null) openNotification(data.id);
     // One tab answers: the one that reads the stream.
     if (data.kind !== "answer" || !this.store.isLeader) return;
     ports[0]?.postMessage("taken");
-    this.#answer(data.id, data.label, data.answer);
+    if (this.#isAsShown(data)) this.#answer(data.id, data.label, data.answer);
+    else openNotification(data.id);
+  }
+
+  /**
+   * Whether the person answered what this page would have shown. Every program that can read the hub's files can push, so the
+   * words beside a button may belong to another need.
+   *
+   * @param {Click} click
+   */
+  #isAsShown({ id, title, body, label, answer }) {
+    const call = callsOf(this.store.needs).find((it) => it.id === id);
+    // The hub refuses an answer to what is settled, and says why.
+    if (!call) return true;
+    const own = alertFor(call);
+    const answers = Object.values(own.options.data.answers);
+    return (
+      own.title === title &&
+      own.options.body === body &&
+      answers.some((it) => isEqual(it, { label, answer }))
+    );
   }
 
   /**
@@ -218,22 +249,6 @@ export class Alerts {
         }),
       );
     }
-  }
-}
-
-/**
- * Shows a browser notification. Chromium drops one if the list is read before it is drawn, as another tab may do; then it is
- * shown again.
- *
- * @param {ServiceWorkerRegistration} registration
- * @param {string} title
- * @param {NotificationOptions} options
- */
-async function display(registration, title, options) {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    await registration.showNotification(title, options);
-    if ((await registration.getNotifications({ tag: options.tag })).length > 0)
-      return;
   }
 }
 

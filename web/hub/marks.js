@@ -9,7 +9,7 @@ import { matches, normalize, toMarks } from "../core/filter.js";
 const BATCH = 1000;
 
 /**
- * Marks notifications, first in the page and then at the hub; a refusal removes the mark.
+ * Marks notifications, first in the page and then at the hub; a refusal removes the mark. A device that only reads marks nothing.
  *
  * @param {Store} store
  * @param {number[]} ids
@@ -17,6 +17,7 @@ const BATCH = 1000;
  * @returns {Promise<boolean>} whether the hub stored it
  */
 export async function setMarks(store, ids, seen) {
+  if (store.onlyReads) return false;
   const changed = store.markSeen({ ids, seen });
   const done = await store.attempt(async () => {
     for (let from = 0; from < ids.length; from += BATCH) {
@@ -37,6 +38,7 @@ export async function setMarks(store, ids, seen) {
  * @param {Filter} filter
  */
 export async function markAllSeen(store, filter) {
+  if (store.onlyReads) return;
   const chosen = { ...normalize(filter), unseen: true };
   const loaded = [...store.feed]
     .filter((one) => matches(chosen, one))

@@ -75,6 +75,16 @@ export class Store extends EventTarget {
     this.#close.abort();
   }
 
+  /** The rights of this device, if it is a paired phone. */
+  get access() {
+    return this.devices.find(({ own }) => own)?.access;
+  }
+
+  /** Whether the hub takes only reads from this device. */
+  get onlyReads() {
+    return this.access === "reads";
+  }
+
   /** The hub's clock, in ms since 1970. */
   now() {
     return Date.now() + this.#clockOffset;

@@ -40,17 +40,9 @@ pub fn command_line() -> clap::Command {
 }
 
 pub(crate) fn run() -> ExitCode {
-    let args = match Args::try_parse() {
+    let args = match hubctl::parse_arguments::<Args>() {
         Ok(args) => args,
-        Err(error) => {
-            let _ = error.print();
-            // The code of hubctl for a wrong usage.
-            return if error.use_stderr() {
-                64.into()
-            } else {
-                ExitCode::SUCCESS
-            };
-        }
+        Err(code) => return code,
     };
     let done = match (args.install_unit, args.uninstall_unit) {
         (true, _) => unit::install(&args.location),

@@ -16,6 +16,11 @@ pub(crate) async fn need(hub: &Hub, id: &str) -> Result<Need, Error> {
     parse(&hub.text(&Request::get(path(id))).await?)
 }
 
+/// Whether a need is of the session with this name or id.
+pub(crate) fn is_of_session(need: &Need, named: &str) -> bool {
+    need.name == named || need.session.as_ref().is_some_and(|it| it.as_str() == named)
+}
+
 /// How a question ended, as a sentence.
 pub(crate) fn outcome(need: &Need) -> String {
     let settled = need.settled.clone().unwrap_or_default();

@@ -8,8 +8,8 @@ use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use super::{
     ack, answer, ask, claim, clear, cluster, completions, config, dashboard, doctor, done, down,
     expect, go, history, hook, hooks, inboxes, instructions, listen, look, mcp, needs, notify,
-    primary, program, questions, reset, rules, run, seen, service, sessions, stats, status, stream,
-    trace, tunnel, unlisten, up, wait, wake_test, watch, why, withdraw,
+    phone, primary, program, questions, reset, resume, rules, run, seen, service, sessions, stats,
+    status, stream, trace, tunnel, unlisten, up, wait, wake_test, watch, why, withdraw,
 };
 use crate::exit_code::EXIT_CODES;
 use crate::settings::HubLocation;
@@ -98,6 +98,8 @@ pub(crate) enum Command {
     Needs(needs::NeedsArgs),
     /// Mark a need as done, or snooze it
     Done(done::DoneArgs),
+    /// Let a session go on by itself when its usage limit ends
+    Resume(resume::ResumeArgs),
     /// List the open questions
     Questions(questions::QuestionsArgs),
     /// Answer a need: a question, or a session that has stopped
@@ -141,8 +143,12 @@ pub(crate) enum Command {
     Top(program::ProgramArgs),
     /// Show who needs you as notifications of the desktop (hub-desktop)
     Desktop(program::ProgramArgs),
+    /// Run any agent by the Agent Client Protocol, or stand between it and an editor (hub-acp)
+    Acp(program::ProgramArgs),
     /// Open the dashboard in a browser, signed in
     Dashboard(dashboard::DashboardArgs),
+    /// Pair a phone with the dashboard
+    Phone(phone::PhoneArgs),
     /// Check the setup, and print how to fix each problem
     Doctor(doctor::DoctorArgs),
     /// Test whether a session is woken

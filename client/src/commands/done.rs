@@ -4,6 +4,7 @@ use hub_protocol::{Need, Needs, Snooze, Span, Timestamp};
 use reqwest::Method;
 
 use super::needs;
+use crate::api::need;
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, json, parse};
@@ -53,11 +54,10 @@ pub(crate) async fn run(args: &DoneArgs, context: &Context) -> Result<Exit, Erro
 
 /// The needs with this id, or of the sessions with this name: not their questions, which end by an answer.
 fn find<'a>(needs: &'a [Need], named: &str) -> Result<Vec<&'a str>, Error> {
-    if let Some(need) = needs.iter().find(|it| it.id == named) {
-        return Ok(vec![&need.id]);
+    if let Some(found) = needs.iter().find(|it| it.id == named) {
+        return Ok(vec![&found.id]);
     }
-    let is_session = |it: &Need| it.session.as_ref().is_some_and(|it| it.as_str() == named);
-    let mut own = needs.iter().filter(|it| it.name == named || is_session(it));
+    let mut own = needs.iter().filter(|it| need::is_of_session(it, named));
     if let Some(question) = own.clone().find(|it| !it.closable) {
         let id = &question.id;
         return Err(anyhow::anyhow!("{named} asks: `hubctl answer {id} …`").into());

@@ -10,12 +10,13 @@ mod input;
 mod object;
 mod outage;
 mod payload;
+mod prompter;
 mod surroundings;
 mod view;
 
 use std::time::{Duration, Instant, SystemTime};
 
-use hub_agents::Agent;
+use hub_agents::{Agent, acp};
 use hub_protocol::process::uptime_micros;
 use hub_protocol::{AckRequest, SpoolItem, SpoolKey, Spooled, SpooledHook, Timestamp};
 use reqwest::Response;
@@ -25,8 +26,9 @@ use self::budget::Budget;
 use self::object::ObjectText;
 use self::outage::Outage;
 pub(crate) use self::payload::Payload;
-use self::surroundings::Surroundings;
-pub(crate) use self::surroundings::{PANE_DELIVERY, allows_pane_delivery, session_project};
+pub(crate) use self::surroundings::{
+    PANE_DELIVERY, Surroundings, allows_pane_delivery, session_project,
+};
 use super::hooks;
 use crate::arguments::agent;
 use crate::error::Error;
@@ -45,8 +47,8 @@ pub(crate) use self::input::read_stdin;
 #[command(after_help = "\
 `hubctl hooks install` installs this command in an agent's settings. It reads the hook's JSON from stdin, or from the last
 argument, as Codex's `notify` passes it. It always exits 0, and within a second unless the hub holds a permission request
-for an answer. If that hub ends, the next one holds it again. While the hub is down, it stores important events in the state
-directory.
+for an answer, or is slow to answer the prompt of a wake. If that hub ends, the next one holds the request again. While the hub
+is down, it stores important events in the state directory.
 
 Examples:
   echo '{\"hook_event_name\":\"Stop\",\"session_id\":\"s1\",\"cwd\":\"/tmp\"}' | hubctl hook claude
@@ -94,10 +96,13 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
         None => read_stdin(),
     };
     let Some(text) = text else { return };
-    let (at, budget) = (uptime_micros(), Budget::starting_now());
+    let (at, mut budget) = (uptime_micros(), Budget::starting_now());
     let Some(payload) = Payload::parse(&text, args.event.as_deref()) else {
         return;
     };
+    if payload.is_of_wake() {
+        budget = budget.of_wake();
+    }
     let Ok(mut context) = Context::new(location) else {
         return;
     };
@@ -108,6 +113,9 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     if !is_own(args.agent, &context, Some(&payload)) {
         return;
     }
+    if is_of_no_session(args.agent, &context, &payload) {
+        return;
+    }
     if args.plugin && yields(&context, Some(&payload)) {
         return;
     }
@@ -115,6 +123,7 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     if payload.event() == "SessionStart" {
         env_file::extend(&context, &payload, &surroundings);
     }
+    let is_peer = prompter::is_peer(args.agent, &payload).await;
     let Ok(key) = random::key(SystemTime::now()) else {
         return;
     };
@@ -127,6 +136,7 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
                 payload.is_stop(args.agent) || payload.may_be_held(args.agent),
             )
             .maybe("app_server", in_app_server.then_some(true))
+            .maybe("peer", is_peer.then_some(true))
             .with("at", at),
         ts: Timestamp::now(),
         delays: surroundings.headless || !payload.has_open_dialog(args.agent),
@@ -146,6 +156,14 @@ pub(crate) fn is_own(agent: Agent, context: &Context, payload: Option<&Payload>)
     let has = |name: &&str| context.env.var(name).is_some();
     let is_anothers = payload.is_some_and(|it| it.text(foreign.field).is_some());
     foreign.own.iter().any(has) && !is_anothers
+}
+
+/// Whether the hook is of a thread that is no session: for a client of the Agent Client Protocol, Codex asks a thread of its own
+/// for the title, and keeps no transcript of it.
+fn is_of_no_session(agent: Agent, context: &Context, payload: &Payload) -> bool {
+    agent == Agent::Codex
+        && context.env.var(acp::MARK).is_some()
+        && payload.is_null("transcript_path")
 }
 
 /// Whether a hook of the plugin does nothing, because the session's settings have the hooks too.

@@ -10,7 +10,11 @@ use crate::exit_code::Exit;
 use crate::settings::HubLocation;
 
 /// The programs, each with the directory of its crate.
-const PROGRAMS: [(&str, &str); 2] = [("hub-desktop", "client/desktop"), ("hub-top", "client/top")];
+const PROGRAMS: [(&str, &str); 3] = [
+    ("hub-acp", "client/acp"),
+    ("hub-desktop", "client/desktop"),
+    ("hub-top", "client/top"),
+];
 
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true, disable_version_flag = true)]

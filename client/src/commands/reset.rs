@@ -2,8 +2,6 @@
 
 mod files;
 
-use std::io::{IsTerminal, Write};
-
 use hub_protocol::{Dropped, ProjectName, Seq};
 use reqwest::Method;
 use serde_json::json;
@@ -15,6 +13,7 @@ use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::identity::Context;
+use crate::output::confirm::confirm;
 use crate::output::println;
 use crate::output::text::{json_line, line};
 use crate::spool::Spool;
@@ -47,7 +46,13 @@ pub(crate) struct ResetArgs {
 
 pub(crate) async fn run(args: &ResetArgs, context: &Context) -> Result<Exit, Error> {
     let project = context.project(args.project.as_ref()).await?.value;
-    if !args.yes && !agreed(&project)? {
+    let question = format!(
+        "Empty {project}: its waiters, questions, sessions, listeners and everything pending?"
+    );
+    let without_terminal = format!(
+        "this would empty {project}, and there is no terminal to ask for confirmation: add --yes"
+    );
+    if !args.yes && !confirm(&question, &without_terminal)? {
         return Ok(Exit::REFUSED);
     }
     let hub = context.hub()?;
@@ -76,23 +81,6 @@ pub(crate) async fn run(args: &ResetArgs, context: &Context) -> Result<Exit, Err
         }
     }
     Ok(Exit::DONE)
-}
-
-/// Asks the person at the terminal to confirm.
-fn agreed(project: &ProjectName) -> Result<bool, Error> {
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() {
-        return Err(Error::Usage(format!(
-            "this would empty {project}, and there is no terminal to ask for confirmation: add --yes"
-        )));
-    }
-    eprint!(
-        "Empty {project}: its waiters, questions, sessions, listeners and everything pending? [y/N] "
-    );
-    std::io::stderr().flush()?;
-    let mut answer = String::new();
-    stdin.read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// Resets the project in the hub, and returns the ids of the dropped notifications.

@@ -57,7 +57,8 @@ pub(crate) struct WakeTestArgs {
     /// Wait a random time before each wake, at most this long: seconds, or 90s
     #[arg(long, value_name = "SPAN", requires = "count")]
     pause: Option<Span>,
-    /// Fail unless each wake arrives in this way: one of those in `hubctl trace`, such as `module`
+    /// Wake the session when it waits in this way, one of those in `hubctl trace`, such as `module`; fail unless each wake
+    /// arrives in it
     #[arg(long, value_name = "WAY", value_parser = parse_way, requires = "count")]
     way: Option<Way>,
     /// How long to follow the delivery: seconds, or 90s, 10m

@@ -45,6 +45,8 @@ pub(crate) enum Request {
     Snooze(String, Timestamp),
     /// Takes the last of both back.
     Reopen(String),
+    /// Lets its session go on when its limit ends, or not any more.
+    Resume(String, bool),
     Message {
         to: String,
         project: ProjectName,

@@ -333,7 +333,12 @@ impl Details {
         let until = row.need.until.filter(|until| *until > known.now);
         if let Some(until) = until {
             let left = age(known.now, until);
-            self.push(Tone::Dim, &format!("it may go on in {left}"));
+            let text = match row.need.resume {
+                Some(it) if it.chosen => format!("the hub lets it go on in {left} · c not"),
+                Some(_) => format!("it may go on in {left} · c let it go on then"),
+                None => format!("it may go on in {left}"),
+            };
+            self.push(Tone::Dim, &text);
         }
         self.words(text);
         let evidence = row.session.and_then(|it| it.evidence.as_deref());

@@ -22,6 +22,7 @@ pub(crate) enum Action {
     Go,
     Done,
     Snooze,
+    Continue,
     Seen,
     Undo,
     Search,
@@ -30,7 +31,7 @@ pub(crate) enum Action {
 }
 
 /// The keys as the help shows them.
-pub(crate) const KEYS: [(&str, &str); 17] = [
+pub(crate) const KEYS: [(&str, &str); 18] = [
     ("j k ↓ ↑", "next, previous"),
     ("Home End", "first, last"),
     ("PgDn PgUp", "scroll the details"),
@@ -52,6 +53,7 @@ pub(crate) const KEYS: [(&str, &str); 17] = [
         "done: the session needs nothing until it reports again",
     ),
     ("m", "put off for an hour"),
+    ("c", "let it go on when its limit ends; again: not"),
     ("s", "mark as read"),
     ("u", "undo: an answer within 5 s, or the last e, m or s"),
     ("/", "show only rows with a text; Esc shows all"),
@@ -84,6 +86,7 @@ pub(crate) fn action_of(key: KeyEvent) -> Option<Action> {
         KeyCode::Char('g') => Action::Go,
         KeyCode::Char('e') => Action::Done,
         KeyCode::Char('m') => Action::Snooze,
+        KeyCode::Char('c') => Action::Continue,
         KeyCode::Char('s') => Action::Seen,
         KeyCode::Char('u') => Action::Undo,
         KeyCode::Char('/') => Action::Search,
@@ -110,6 +113,7 @@ impl Action {
                 | Self::Open
                 | Self::Done
                 | Self::Snooze
+                | Self::Continue
                 | Self::Seen
         )
     }

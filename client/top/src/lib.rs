@@ -54,16 +54,9 @@ pub fn command_line() -> clap::Command {
 
 /// The program: runs until the person or a signal ends it, and returns its exit code.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match hubctl::parse_arguments::<Cli>() {
         Ok(cli) => cli,
-        Err(error) => {
-            let _ = error.print();
-            return if error.use_stderr() {
-                USAGE.into()
-            } else {
-                ExitCode::SUCCESS
-            };
-        }
+        Err(code) => return code,
     };
     if !std::io::stdout().is_terminal() {
         eprintln!(

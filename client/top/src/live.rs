@@ -201,6 +201,15 @@ impl Live {
                 self.connection.snooze_need(&need, until).await?;
                 "Put off for an hour – u undoes it".into()
             }
+            Request::Resume(need, on) => {
+                self.connection.resume_need(&need, on).await?;
+                if on {
+                    "It goes on when its limit ends – c takes that back"
+                } else {
+                    "It waits for you"
+                }
+                .into()
+            }
             Request::Reopen(need) => {
                 self.connection.reopen_need(&need).await?;
                 "It needs you again".into()

@@ -3,6 +3,7 @@
 use hub_protocol::{Seq, Verdict, WAKE_MARK, Way, first_chars, single_spaced};
 use serde_json::{Map, Value, json};
 
+use crate::acp::Acp;
 use crate::answer::{AnswerKind, FormAnswer};
 use crate::dialog_news::{Call, DialogNews};
 use crate::event::AgentEvent;
@@ -51,6 +52,14 @@ pub(crate) static FACTS: Facts = Facts {
     dialog_during: Some("PermissionRequest"),
     stops: STOPS,
     heartbeats: HEARTBEATS,
+    acp: Some(Acp {
+        command: &["claude-agent-acp"],
+        adapter: Some("@agentclientprotocol/claude-agent-acp@0.101.0"),
+        ask_mode: Some("default"),
+        steers: true,
+        begins_turns: true,
+        limits: "a background task begins a turn without a prompt; it starts in a mode in which a model decides",
+    }),
     ..Facts::NONE
 };
 
@@ -338,11 +347,7 @@ fn failed(payload: &Map<String, Value>) -> AgentEvent {
         .take(1)
         .chain(words.filter(|it| !it.is_empty()).take(1));
     let reason = parts.collect::<Vec<_>>().join(": ");
-    AgentEvent::Failed {
-        reason: first_chars(&reason, 200).into(),
-        permanent: PERMANENT_ERRORS.contains(&kind),
-        until: None,
-    }
+    AgentEvent::failed(first_chars(&reason, 200), PERMANENT_ERRORS.contains(&kind))
 }
 
 pub(crate) fn session_start(payload: &Map<String, Value>) -> AgentEvent {
@@ -414,7 +419,7 @@ fn own_form(payload: &Map<String, Value>) -> Option<Seq> {
 }
 
 /// The form of an MCP server. A form with a single choice offers its values.
-fn form(payload: &Map<String, Value>) -> AgentEvent {
+pub(crate) fn form(payload: &Map<String, Value>) -> AgentEvent {
     const FIELDS: [&str; 5] = [
         "mcp_server_name",
         "message",
@@ -560,7 +565,7 @@ fn decision(hook: &ParsedHook, verdict: Verdict) -> Value {
 }
 
 /// The answer to an MCP server's form, as `Elicitation` returns it.
-fn form_answer(answer: FormAnswer) -> Map<String, Value> {
+pub(crate) fn form_answer(answer: FormAnswer) -> Map<String, Value> {
     let (action, content) = match answer {
         FormAnswer::Accept(content) => ("accept", Some(content)),
         FormAnswer::Decline => ("decline", None),

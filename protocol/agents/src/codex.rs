@@ -4,6 +4,7 @@
 use hub_protocol::Way;
 use serde_json::{Map, Value, json};
 
+use crate::acp::Acp;
 use crate::claude;
 use crate::event::AgentEvent;
 use crate::facts::{Docs, Facts, OneAnswer};
@@ -34,6 +35,14 @@ pub(crate) static FACTS: Facts = Facts {
     held_tool: Some(("PreToolUse", QUESTIONS)),
     stops: &["Stop", "agent-turn-complete"],
     heartbeats: claude::HEARTBEATS,
+    acp: Some(Acp {
+        command: &["codex-acp"],
+        adapter: Some("@agentclientprotocol/codex-acp@2.6.0"),
+        ask_mode: Some("read-only"),
+        steers: true,
+        limits: "a denied permission ends the turn; its hooks report a second thread, for the title",
+        ..Acp::NONE
+    }),
     ..Facts::NONE
 };
 

@@ -3,6 +3,7 @@
 use hub_protocol::{Verdict, Way, answer_in_refusal};
 use serde_json::{Map, Value, json};
 
+use crate::acp::Acp;
 use crate::answer::AnswerKind;
 use crate::claude;
 use crate::event::AgentEvent;
@@ -29,6 +30,12 @@ pub(crate) static FACTS: Facts = Facts {
     held_tool: Some(("preToolUse", QUESTIONS)),
     stops: &["agentStop"],
     heartbeats: &["preToolUse", "postToolUse", "postToolUseFailure"],
+    acp: Some(Acp {
+        command: &["copilot", "--acp"],
+        limits: "a second prompt cancels the first; the diff of a permission is in its raw input; hooks report the \
+                 end of the session after each turn",
+        ..Acp::NONE
+    }),
     ..Facts::NONE
 };
 
@@ -103,11 +110,7 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
     match name {
         // These events make notifications.
         "agentStop" => stopped(""),
-        "errorOccurred" => AgentEvent::Failed {
-            reason: text(payload, "error").to_owned(),
-            permanent: true,
-            until: None,
-        },
+        "errorOccurred" => AgentEvent::failed(text(payload, "error"), true),
         "sessionEnd" => claude::session_end(payload),
         "permissionRequest" => permission(payload),
         "preToolUse" if text(payload, "toolName") == QUESTIONS => {

@@ -86,11 +86,7 @@ pub(crate) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
 fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
     match name {
         // These events make notifications.
-        "stop" if text(payload, "status") == "error" => AgentEvent::Failed {
-            reason: "error".into(),
-            permanent: true,
-            until: None,
-        },
+        "stop" if text(payload, "status") == "error" => AgentEvent::failed("error", true),
         "stop" => stopped(""),
         "sessionEnd" => claude::session_end(payload),
         // These change only the session's state.

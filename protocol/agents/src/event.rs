@@ -41,6 +41,9 @@ pub enum AgentEvent {
         permanent: bool,
         /// When the agent may go on, if it reported that.
         until: Option<Timestamp>,
+        /// Whether the hub lets it go on then.
+        #[serde(default)]
+        resumes: bool,
     },
     /// The agent waits for a prompt.
     Idle {
@@ -79,5 +82,17 @@ impl AgentEvent {
     /// Whether a session begins or goes on with this event.
     pub fn starts(&self) -> bool {
         matches!(self, Self::Started | Self::Resumed)
+    }
+}
+
+impl AgentEvent {
+    /// The agent's model failed, as its hook tells it: the hub finds out when a limit ends.
+    pub fn failed(reason: impl Into<String>, permanent: bool) -> Self {
+        Self::Failed {
+            reason: reason.into(),
+            permanent,
+            until: None,
+            resumes: false,
+        }
     }
 }

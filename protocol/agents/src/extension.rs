@@ -197,11 +197,7 @@ fn failed(properties: &Map<String, Value>) -> AgentEvent {
     }
     let kind = error.map_or("", |error| text(error, "type"));
     let reason = [name, kind, "error"].into_iter().find(|it| !it.is_empty());
-    AgentEvent::Failed {
-        reason: reason.unwrap_or_default().into(),
-        permanent: true,
-        until: None,
-    }
+    AgentEvent::failed(reason.unwrap_or_default(), true)
 }
 
 /// The answer that the extension reads: a text for the model, or the person's answer to the dialog in `OpenCode`'s terms.

@@ -2,6 +2,8 @@
 
 use hub_protocol::Way;
 
+use crate::acp::Acp;
+
 /// The facts about an agent. An agent's file starts from [`Facts::NONE`].
 #[derive(Debug)]
 pub struct Facts {
@@ -45,6 +47,8 @@ pub struct Facts {
     pub stops: &'static [&'static str],
     /// Events that occur many times a turn and are worthless when they arrive late.
     pub heartbeats: &'static [&'static str],
+    /// How it speaks the Agent Client Protocol, if it does.
+    pub acp: Option<Acp>,
 }
 
 impl Facts {
@@ -72,6 +76,7 @@ impl Facts {
         dialog_during: None,
         stops: &[],
         heartbeats: &[],
+        acp: None,
     };
 
     /// The versions with which the hooks were last verified; `None` if they are experimental, because no test has run the

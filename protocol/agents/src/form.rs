@@ -11,11 +11,11 @@ use hub_protocol::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::Agent;
 use crate::always::always;
 use crate::answer::AnswerKind;
 use crate::dialog_news::DialogNews;
 use crate::event::AgentEvent;
+use crate::reporter::Reporter;
 use crate::request;
 use crate::turn_cause::TurnCause;
 
@@ -139,8 +139,11 @@ pub(crate) struct Form {
 }
 
 /// Parses a hook payload. An unknown event becomes [`AgentEvent::Seen`]: it proves only that the session lives.
-pub fn parse(agent: Agent, payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
-    let hook = (agent.form().parse)(payload)?;
+pub fn parse(
+    reporter: impl Into<Reporter>,
+    payload: &Map<String, Value>,
+) -> Result<ParsedHook, InvalidSessionId> {
+    let hook = (reporter.into().form().parse)(payload)?;
     Ok(match payload.get(CUT_MARK) {
         Some(mark) => cut(hook, mark),
         None => hook,
@@ -163,11 +166,11 @@ fn cut(mut hook: ParsedHook, mark: &Value) -> ParsedHook {
 }
 
 /// Renders the answer in the agent's format; `None` if there is nothing to answer.
-pub fn render(agent: Agent, hook: &ParsedHook, reply: HookReply) -> Option<Value> {
+pub fn render(reporter: impl Into<Reporter>, hook: &ParsedHook, reply: HookReply) -> Option<Value> {
     if reply == HookReply::default() {
         return None;
     }
-    (agent.form().render)(hook, reply.within_offer(hook).sanitized())
+    (reporter.into().form().render)(hook, reply.within_offer(hook).sanitized())
 }
 
 /// A text field, empty if it is missing.
@@ -342,6 +345,7 @@ mod tests {
     use hub_protocol::Quoted;
 
     use super::*;
+    use crate::Agent;
 
     #[test]
     fn only_tools_that_edit_name_files() {

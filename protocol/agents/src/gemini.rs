@@ -3,6 +3,7 @@
 use hub_protocol::Way;
 use serde_json::{Map, Value, json};
 
+use crate::acp::Acp;
 use crate::claude;
 use crate::event::AgentEvent;
 use crate::facts::{Docs, Facts, OneAnswer};
@@ -36,6 +37,12 @@ pub(crate) static FACTS: Facts = Facts {
         "AfterModel",
         "BeforeToolSelection",
     ],
+    acp: Some(Acp {
+        command: &["gemini", "--acp"],
+        limits: "a second prompt cancels the first; it outlives the end of its input during a call of the model; it \
+                 loads no session",
+        ..Acp::NONE
+    }),
     ..Facts::NONE
 };
 

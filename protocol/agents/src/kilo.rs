@@ -3,6 +3,7 @@
 use hub_protocol::Way;
 use serde_json::{Map, Value};
 
+use crate::acp::Acp;
 use crate::event::AgentEvent;
 use crate::extension;
 use crate::facts::{Docs, Facts, OneAnswer};
@@ -29,6 +30,12 @@ pub(crate) static FACTS: Facts = Facts {
     },
     stops: extension::STOPS,
     heartbeats: extension::HEARTBEATS,
+    acp: Some(Acp {
+        command: &["kilo", "acp"],
+        limits: "a question hangs until the turn is cancelled; it writes files through its client although that \
+                 declares no such ability",
+        ..Acp::NONE
+    }),
     ..Facts::NONE
 };
 

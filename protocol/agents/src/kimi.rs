@@ -3,6 +3,7 @@
 use hub_protocol::Way;
 use serde_json::{Map, Value, json};
 
+use crate::acp::Acp;
 use crate::claude;
 use crate::event::AgentEvent;
 use crate::facts::{Docs, Facts};
@@ -24,6 +25,11 @@ pub(crate) static FACTS: Facts = Facts {
     held_tool: Some(("PreToolUse", "AskUserQuestion")),
     stops: claude::STOPS,
     heartbeats: claude::HEARTBEATS,
+    acp: Some(Acp {
+        command: &["kimi", "acp"],
+        limits: "a second prompt is refused; it edits without asking",
+        ..Acp::NONE
+    }),
     ..Facts::NONE
 };
 

@@ -3,6 +3,7 @@
 //!
 //! To add an agent: its file, and its two lines below.
 
+pub mod acp;
 mod always;
 mod answer;
 mod claude;
@@ -20,8 +21,10 @@ mod kimi;
 mod opencode;
 mod pi;
 mod qwen;
+mod reporter;
 pub mod request;
 mod settings;
+mod transcript;
 mod turn_cause;
 
 use std::fmt;
@@ -36,7 +39,9 @@ pub use dialog_news::{Call, DialogNews};
 pub use event::AgentEvent;
 pub use facts::{Docs, Facts, Foreign, OneAnswer};
 pub use form::{HookReply, InvalidSessionId, ParsedHook, ToolUse, parse, render};
+pub use reporter::Reporter;
 pub use settings::{Allow, Commands, Content, Event, Files, Json, Managed, Settings, Shape};
+pub use transcript::is_of_peer;
 pub use turn_cause::TurnCause;
 
 /// The agents, each with its file.

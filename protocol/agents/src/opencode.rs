@@ -2,6 +2,7 @@
 
 use hub_protocol::Way;
 
+use crate::acp::Acp;
 use crate::extension;
 use crate::facts::{Docs, Facts, OneAnswer};
 use crate::settings::{Content, Files, Settings};
@@ -17,7 +18,8 @@ pub(crate) static FACTS: Facts = Facts {
         hooks: "plugin for OpenCode 1 and 2",
         limits: "a session is known from its first prompt on; version 1 must be at least 1.18.29; `opencode run` of \
                  version 2 may end before it has reported its stop, and then the hub reports the end of the process; the \
-                 background service of version 2 takes `HUB_SESSION` from the terminal that started it",
+                 background service of version 2 takes `HUB_SESSION` from the terminal that started it; `pane` does not reach \
+                 version 2, which runs its sessions in a server",
     },
     ways: &[Way::Module, Way::Pane],
     has_extension: true,
@@ -30,6 +32,12 @@ pub(crate) static FACTS: Facts = Facts {
     },
     stops: extension::STOPS,
     heartbeats: extension::HEARTBEATS,
+    acp: Some(Acp {
+        command: &["opencode", "acp"],
+        limits: "it writes files through its client although that declares no such ability; a permission that a \
+                 cancel leaves open blocks the next turn",
+        ..Acp::NONE
+    }),
     ..Facts::NONE
 };
 

@@ -2,6 +2,7 @@
 
 use hub_protocol::Way;
 
+use crate::acp::Acp;
 use crate::extension;
 use crate::facts::{Docs, Facts};
 use crate::settings::{Content, Files, Settings};
@@ -19,6 +20,12 @@ pub(crate) static FACTS: Facts = Facts {
     marks: &["PI_CODING_AGENT"],
     stops: extension::STOPS,
     heartbeats: extension::HEARTBEATS,
+    acp: Some(Acp {
+        command: &["pi-acp"],
+        adapter: Some("pi-acp@0.0.34"),
+        limits: "it never asks; its sessions have other ids than in its extension",
+        ..Acp::NONE
+    }),
     ..Facts::NONE
 };
 

@@ -3,6 +3,7 @@
 use hub_protocol::{Way, answer_in_refusal};
 use serde_json::{Map, Value, json};
 
+use crate::acp::Acp;
 use crate::claude;
 use crate::event::AgentEvent;
 use crate::facts::{Docs, Facts, OneAnswer};
@@ -27,6 +28,12 @@ pub(crate) static FACTS: Facts = Facts {
     held: &["PermissionRequest"],
     stops: claude::STOPS,
     heartbeats: claude::HEARTBEATS,
+    acp: Some(Acp {
+        command: &["qwen", "--acp"],
+        ask_mode: Some("default"),
+        limits: "a second prompt aborts the first; its questions are permissions with answers beside the outcome",
+        ..Acp::NONE
+    }),
     ..Facts::NONE
 };
 

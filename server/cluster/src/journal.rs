@@ -1,6 +1,6 @@
 //! The journal of a cluster: a stream of NATS that all hubs share, and a copy of it on the disk of each hub.
 //!
-//! A commit is one message of the stream, in the form of a write-ahead log's frame (`disk/frame.rs`). The active hub
+//! A commit is one message of the stream, in the form of a segment's frame (`disk/frame.rs`). The active hub
 //! appends: it publishes the commit with the position that it expects, so that only one hub can extend a given end of the
 //! log, and then stores it in its copy. Every other hub stores the commits that it follows. Reads, numbers and the epoch
 //! are those of the copy, so a cursor is valid on every hub.
@@ -17,7 +17,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use hub_log::journal::disk::{DiskJournal, frame};
-use hub_log::journal::{Entry, Health, Journal, JournalError, LostRange, SharedCommit};
+use hub_log::journal::{Entry, Health, Journal, JournalError, LostRange, Repairs, SharedCommit};
 
 mod append;
 pub mod base;
@@ -223,6 +223,10 @@ impl Journal for JetStreamJournal {
 
     fn lost_at(&self, seq: Seq) -> Option<LostRange> {
         self.copy.lost_at(seq)
+    }
+
+    fn repairs(&self) -> Repairs {
+        self.copy.repairs()
     }
 
     fn trim(&self, below: Seq) -> Result<(), JournalError> {

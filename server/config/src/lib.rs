@@ -71,6 +71,8 @@ pub struct Config {
     pub agents_may_approve: bool,
     /// Whether two sessions that edit the same file are alerted.
     pub same_file_alerts: bool,
+    /// Whether the hub lets a session go on when its usage limit ends.
+    pub resume_after_limit: bool,
     /// Whether the log keeps prompts and agents' last messages.
     pub keep_words: bool,
     /// Retention of the log.

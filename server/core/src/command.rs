@@ -137,6 +137,15 @@ pub enum Command {
         /// When the need opens again, if the session still has it; `None` closes it for good.
         until: Option<Timestamp>,
     },
+    /// Decide whether the hub lets a session go on when its limit ends.
+    Resume {
+        /// The session, by project and first id.
+        session: (ProjectName, InboxName),
+        /// The record that reported its state. Another one since then refuses the command.
+        of: Seq,
+        /// Whether it goes on.
+        on: bool,
+    },
     /// Process an event of an agent's hook.
     Hook(Box<Hook>),
     /// Add a listener: notify a session of another session's next stop.
@@ -250,6 +259,7 @@ impl Command {
             | Self::End { .. }
             | Self::TakePrimary { .. }
             | Self::CloseNeed { .. }
+            | Self::Resume { .. }
             | Self::Listen { .. }
             | Self::Unlisten { .. }
             | Self::Claim { .. }

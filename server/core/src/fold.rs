@@ -224,6 +224,9 @@ impl State {
             Command::CloseNeed { session, of, until } => {
                 self.sessions.decide_close_need(session, *of, *until, now)
             }
+            Command::Resume { session, of, on } => {
+                self.sessions.decide_resume(session, (*of, *on), now)
+            }
             Command::Hook(hook) => self.decide_hook(hook, now, leased),
             Command::Listen {
                 project,

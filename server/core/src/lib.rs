@@ -6,6 +6,7 @@ pub mod asked;
 pub mod command;
 pub mod confirmed;
 pub mod controls;
+pub mod disk;
 pub mod durable;
 pub mod filter;
 pub mod fold;

@@ -4,21 +4,25 @@ use std::time::Instant;
 
 use hub_protocol::Timestamp;
 
-/// A moment on both clocks: the wall clock for timestamps, the monotonic one for durations.
+/// A moment on all clocks: the wall clock for timestamps, the monotonic one for durations, and the boot clock, by which a jump
+/// of the wall clock is noticed.
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
     /// The wall clock.
     pub wall: Timestamp,
     /// The monotonic clock.
     pub mono: Instant,
+    /// The boot clock, see [`boot_millis`].
+    pub boot_ms: i64,
 }
 
 impl Now {
-    /// Reads both clocks.
+    /// Reads all clocks.
     pub fn read() -> Self {
         Self {
             wall: Timestamp::now(),
             mono: Instant::now(),
+            boot_ms: boot_millis(),
         }
     }
 }

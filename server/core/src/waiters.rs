@@ -10,7 +10,7 @@
 //! restart discards all this by design: waiters and hooks reconnect, and notifications that were leased but not
 //! acknowledged are offered again, marked as redelivered.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
@@ -73,11 +73,12 @@ enum Timer {
 
 /// Waiters, leases, wake limits and held requests.
 pub struct Waiters {
-    slots: HashMap<ProjectName, HashMap<InboxName, InboxSlot>>,
-    parked: HashMap<WaiterId, Waiter>,
+    // Sorted, so that what ends several of them does so in one order.
+    slots: BTreeMap<ProjectName, BTreeMap<InboxName, InboxSlot>>,
+    parked: BTreeMap<WaiterId, Waiter>,
     /// Waiters with a barrier. A change of a session's state may satisfy one without touching its inboxes.
     barriers: BTreeSet<WaiterId>,
-    leases: HashMap<LeaseId, Lease>,
+    leases: BTreeMap<LeaseId, Lease>,
     due: BTreeSet<(Instant, Timer)>,
     wakes: HashMap<(ProjectName, InboxName), WakeLog>,
     limits: WakeLimits,
@@ -117,40 +118,40 @@ impl From<Waiters> for SharedWaiters {
 
 impl Waiters {
     /// No waiters. Notifications up to `offered` may have been delivered before, so they are marked as redelivered. Questions up
-    /// to `head` may have had a hook.
-    pub fn new(limits: WakeLimits, offered: Seq, head: Seq) -> Self {
+    /// to `head` may have had a hook. `now` is the time on the monotonic clock.
+    pub fn new(limits: WakeLimits, offered: Seq, head: Seq, now: Instant) -> Self {
         Self {
-            slots: HashMap::new(),
-            parked: HashMap::new(),
+            slots: BTreeMap::new(),
+            parked: BTreeMap::new(),
             barriers: BTreeSet::new(),
-            leases: HashMap::new(),
+            leases: BTreeMap::new(),
             due: BTreeSet::new(),
             wakes: HashMap::new(),
             limits,
             offered,
             activity: Activity::default(),
             edits: Edits::default(),
-            held_requests: HeldRequests::new(head),
+            held_requests: HeldRequests::new(head, now),
             latencies: Latencies::default(),
             next_id: 0,
-            swept: Instant::now(),
+            swept: now,
             version: watch::Sender::new(0),
         }
     }
 
     /// Forgets all waiters, leases and wake limits, as a restart after the record `head` does; unanswered waits fail.
     /// Notifications up to there may have been delivered before.
-    pub fn restart(&mut self, head: Seq) {
+    pub fn restart(&mut self, head: Seq, now: Instant) {
         *self = Self {
             version: self.version.clone(),
-            ..Self::new(self.limits, head, head)
+            ..Self::new(self.limits, head, head, now)
         };
         self.changed();
     }
 
     /// Returns the last notification that may have been delivered, before this run or in it, and was not acknowledged.
     pub fn offered(&self) -> Seq {
-        let slots = self.slots.values().flat_map(HashMap::values);
+        let slots = self.slots.values().flat_map(BTreeMap::values);
         let handed_out = slots.flat_map(|slot| slot.leased.keys().chain(&slot.returned));
         handed_out.copied().fold(self.offered, Seq::max)
     }
@@ -222,8 +223,8 @@ impl Waiters {
     }
 
     /// Returns whether the hook is connected that delivers the answer to this question.
-    pub fn hook_connection(&self, id: Seq) -> HookConnection {
-        self.held_requests.connection(id)
+    pub fn hook_connection(&self, id: Seq, now: Instant) -> HookConnection {
+        self.held_requests.connection(id, now)
     }
 
     /// Returns until when hooks are expected that an earlier hub held.
@@ -429,7 +430,7 @@ impl Waiters {
     }
 
     /// Ends every waiter of a project, because the project was reset.
-    pub fn dismiss_project(&mut self, project: &ProjectName) {
+    pub fn dismiss_project(&mut self, state: &State, project: &ProjectName) {
         let of_project = |waiter: &&Waiter| waiter.spec.project == *project;
         let ids: Vec<WaiterId> = self
             .parked
@@ -440,7 +441,11 @@ impl Waiters {
         for id in ids {
             self.dismiss(id, Outcome::Reset);
         }
-        self.slots.remove(project);
+        let slots = self.slots.get(project).into_iter();
+        let inboxes: Vec<InboxName> = slots.flat_map(|it| it.keys().cloned()).collect();
+        for inbox in inboxes {
+            self.closed(state, project, &inbox);
+        }
         self.wakes.retain(|(of, _), _| of != project);
     }
 

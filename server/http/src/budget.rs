@@ -1,22 +1,39 @@
-//! Expensive requests: how many run at a time, on which threads, for how long, and that they end with their client.
+//! Expensive requests: how many run at a time, on which threads, for how long, which share of a processor they have, and
+//! that they end with their client.
 //!
 //! Each runs on a thread of its own with a lower priority, so it takes neither the threads nor the processor from the
-//! requests that are answered at once.
+//! requests that are answered at once. A priority decides little while the processor has other pauses, so a kind that
+//! never ends rests between its requests too.
 
+use std::cell::Cell;
 use std::io;
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
+use axum::extract::Request;
+use hub_core::sync;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{Semaphore, oneshot};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::error::{ApiError, Code};
+use crate::request::payload::{MAX_BODY_BYTES, Payload};
 
 /// How much the priority of these threads is lowered: a busy hub leaves each about a seventieth of a processor, and an
 /// idle one all of it.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 19;
+
+/// How long a kind rests for the time that it worked, so that over time it has a tenth of a processor.
+const REST: u32 = 9;
+/// The rest that a kind may owe before it must rest: that for a second of work. A person who opens a page notices nothing.
+const CREDIT: Duration = Duration::from_secs(REST as u64);
+/// The longest rest at a time, so that nobody waits longer for a kind that worked very long: a page waits for 15 s.
+const LONGEST_REST: Duration = Duration::from_secs(5);
+/// How often the processor time of a thread is read: the kernel takes a lock for it that it needs to schedule others.
+const READ_EVERY: Duration = Duration::from_millis(1);
 
 /// The budget of one kind of expensive request.
 pub(crate) struct Budget {
@@ -26,12 +43,18 @@ pub(crate) struct Budget {
     places: Semaphore,
     /// The processor time for each.
     longest: Duration,
+    /// The longest rest at a time.
+    longest_rest: Duration,
+    /// When the kind will have rested for all its work.
+    rested_at: Mutex<Option<Instant>>,
 }
 
 /// The rest of the budget of a request that runs. Its work asks at every step.
 pub(crate) struct Allowance {
     gone: CancellationToken,
     longest: Duration,
+    /// When the thread's processor time was read last.
+    read_at: Cell<std::time::Instant>,
 }
 
 impl Budget {
@@ -42,7 +65,33 @@ impl Budget {
             turns: Semaphore::const_new(at_once),
             places: Semaphore::const_new(at_once + waiting),
             longest,
+            longest_rest: LONGEST_REST,
+            rested_at: Mutex::new(None),
         }
+    }
+
+    /// The budget with another longest rest at a time, for a kind whose clients wait longer.
+    pub(crate) const fn resting_for(mut self, longest_rest: Duration) -> Self {
+        self.longest_rest = longest_rest;
+        self
+    }
+
+    /// Reads the body of a request once the kind has rested. Reading costs too, and is done by the threads that answer all
+    /// other requests.
+    pub(crate) async fn payload(&self, request: Request) -> Result<Payload, ApiError> {
+        let rested_at = *sync::lock(&self.rested_at);
+        if let Some(at) = rested_at.and_then(|it| it.checked_sub(CREDIT)) {
+            tokio::time::sleep_until(at).await;
+        }
+        Payload::read(request, MAX_BODY_BYTES).await
+    }
+
+    /// Adds the rest for work that took `worked` of a processor.
+    fn owe_rest(&self, worked: Duration) {
+        let now = Instant::now();
+        let mut rested_at = sync::lock(&self.rested_at);
+        let at = rested_at.unwrap_or(now).max(now) + worked * REST;
+        *rested_at = Some(at.min(now + CREDIT + self.longest_rest));
     }
 
     /// Does the work of a request when it is its turn; refuses it if too many wait already. Dropping the future ends the
@@ -63,12 +112,14 @@ impl Budget {
         let allowance = Allowance {
             gone: gone.clone(),
             longest: self.longest,
+            read_at: Cell::new(std::time::Instant::now()),
         };
         let _leaving = gone.drop_guard();
         let (reply, answer) = oneshot::channel();
         let run = move || {
             lower_priority();
             let done = work(&allowance);
+            self.owe_rest(used());
             drop((turn, place));
             // A client that is gone needs no answer.
             let _ = reply.send(done);
@@ -91,7 +142,14 @@ impl Allowance {
 
     /// Whether the processor time of this thread is used up, so that the work answers with what it has.
     pub(crate) fn is_over(&self) -> bool {
-        self.gone.is_cancelled() || used() >= self.longest
+        if self.gone.is_cancelled() {
+            return true;
+        }
+        let is_due = self.read_at.get().elapsed() >= READ_EVERY;
+        if is_due {
+            self.read_at.set(std::time::Instant::now());
+        }
+        is_due && used() >= self.longest
     }
 }
 
@@ -152,6 +210,26 @@ mod tests {
         running.await.unwrap();
         endless.abort();
         assert_eq!(BUDGET.run(|_| Done::Ok(2)).await.unwrap(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_that_has_used_its_credit_rests_before_it_reads_another_body() {
+        const LONGEST: Duration = Duration::from_secs(7);
+        static BUDGET: Budget = Budget::new(1, 0, Duration::from_secs(60)).resting_for(LONGEST);
+        let body = || BUDGET.payload(Request::new("text".into()));
+        let rest = async || {
+            let begin = Instant::now();
+            body().await.unwrap();
+            begin.elapsed()
+        };
+        BUDGET.owe_rest(Duration::from_millis(900));
+        assert_eq!(rest().await, Duration::ZERO);
+        BUDGET.owe_rest(Duration::from_millis(200));
+        let due = rest().await.as_millis();
+        assert!((900..=901).contains(&due), "{due}");
+        BUDGET.owe_rest(Duration::from_secs(3600));
+        let due = rest().await;
+        assert!(due.abs_diff(LONGEST) <= Duration::from_millis(1), "{due:?}");
     }
 
     #[tokio::test]

@@ -132,7 +132,11 @@ impl Guard {
                 if properties.contains(&Property::Public) {
                     return Ok(None);
                 }
-                self.check_token(headers)
+                let session = self.check_token(headers)?;
+                session
+                    .as_ref()
+                    .map_or(Ok(()), |it| check_access(it, request))?;
+                Ok(session)
             }
             // No socket of this hub has such a peer.
             Some(Peer::Relayed { .. }) | None => Err(Code::WrongHost.into()),
@@ -197,6 +201,19 @@ impl Guard {
             Err(SessionTokenError::Over) => Err(session_over()),
         }
     }
+}
+
+/// Refuses what a paired phone may not do. It may sign itself out.
+fn check_access(session: &DashboardSession, request: &Request) -> Result<(), ApiError> {
+    let Some(access) = session.access() else {
+        return Ok(());
+    };
+    let (method, path) = (request.method(), request.uri().path());
+    let own = path.strip_prefix("/login/devices/") == Some(session.id());
+    if own || routes::is_for_phones(access, method, path) {
+        return Ok(());
+    }
+    Err(Code::NotForPhones.into())
 }
 
 /// Whether `digits` is `number` as Rust prints it.

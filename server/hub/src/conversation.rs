@@ -50,28 +50,34 @@ impl Speaker {
             Some(Record::TurnNoted(it))
                 if (&it.project, &it.session) == (&self.key.0, &self.key.1) =>
             {
-                Ok(self.silent_stop(event.seq(), it))
+                Ok(self.step(event.seq(), it))
             }
             Some(Record::Notified(it)) if it.route.project == self.key.0 => self.notified(hub, it),
             _ => Ok(None),
         }
     }
 
-    /// The last message of a turn that no notification has.
-    fn silent_stop(&self, seq: Seq, it: &TurnNoted) -> Option<ConversationEntry> {
-        let Turn::Stopped {
-            said: Some(said), ..
-        } = &it.turn
-        else {
-            return None;
+    /// A step of a turn that no notification has: the last message, or who had sent the prompt.
+    fn step(&self, seq: Seq, it: &TurnNoted) -> Option<ConversationEntry> {
+        let (kind, by, title, text) = match &it.turn {
+            Turn::Stopped {
+                said: Some(said), ..
+            } => (EntryKind::Stop, &*self.name, "has stopped", Some(said)),
+            Turn::Attributed { .. } => (
+                EntryKind::Note,
+                "another session",
+                "had sent the prompt",
+                None,
+            ),
+            _ => return None,
         };
         Some(ConversationEntry {
             seq,
             ts: it.at,
-            kind: EntryKind::Stop,
-            by: self.name.clone(),
-            title: "has stopped".into(),
-            text: Some(said.clone()),
+            kind,
+            by: by.into(),
+            title: title.into(),
+            text: text.cloned(),
             answer: None,
         })
     }

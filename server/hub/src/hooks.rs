@@ -6,7 +6,7 @@ use std::time::Instant;
 use axum::extract::Query;
 use axum::http::Uri;
 use axum::http::uri::InvalidUri;
-use hub_agents::{Agent, InvalidSessionId, ParsedHook, UnknownAgent, parse};
+use hub_agents::{InvalidSessionId, ParsedHook, Reporter, UnknownAgent, parse};
 use hub_core::answer::AnswerKind;
 use hub_core::command::{AgentEvent, Command, HeldHook, Hook, IdempotencyKey};
 use hub_core::confirmed::Confirmed;
@@ -14,12 +14,13 @@ use hub_core::fold::SessionKey;
 use hub_core::record::TurnCause;
 use hub_core::rejected::Rejected;
 use hub_core::waiters::{Activity, EventTurn, ToolReport};
-use hub_protocol::{InboxName, ProjectName, SessionInfo, SpooledHook, Timestamp, ToolCall};
+use hub_protocol::{
+    InboxName, ProjectName, SessionInfo, SpooledHook, Timestamp, ToolCall, first_chars,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::Hub;
-use crate::reset_time::reset_time;
 
 mod answers;
 mod edits;
@@ -69,8 +70,14 @@ pub struct HookParams {
     entrypoint: Option<String>,
     headless: Option<bool>,
     watched: bool,
+    /// Whether another session sent the prompt of the turn that ends.
+    peer: bool,
+    /// The name of the agent that `hub-acp` runs.
+    agent: Option<String>,
     /// Whether Codex runs with an app-server that takes prompts.
     pub app_server: bool,
+    /// Whether the process of `hub-acp` carries several sessions of an editor.
+    shared: bool,
     /// Whether `hubctl wait --rewake` runs beside the session.
     pub rewake: bool,
     /// Whether a hook runs when a file changes that the session watches.
@@ -139,8 +146,8 @@ pub async fn submit_spooled(hub: &Hub, key: &str, spooled: &SpooledHook) -> Resu
 pub struct HookRequest {
     /// The hub that handles it.
     pub hub: Hub,
-    /// The agent that reports it.
-    pub agent: Agent,
+    /// The agent that reports it, or `hub-acp`.
+    pub reporter: Reporter,
     /// The facts beside the payload.
     pub params: HookParams,
     /// The agent's payload, parsed.
@@ -160,11 +167,11 @@ impl HookRequest {
         payload: &Map<String, Value>,
         once: Option<IdempotencyKey>,
     ) -> Result<Self, HookError> {
-        let agent: Agent = agent.parse()?;
-        let event = parse(agent, payload)?;
+        let reporter: Reporter = agent.parse()?;
+        let event = parse(reporter, payload)?;
         let mut request = Self {
             hub: hub.clone(),
-            agent,
+            reporter,
             params,
             event,
             held: None,
@@ -236,9 +243,12 @@ impl HookRequest {
                 acted = self.in_activity(|it, place| it.has_acted(place))?;
             }
             AgentEvent::Prompt { by, .. } => *by = self.beginner(*by, delivers)?,
-            AgentEvent::Failed { reason, until, .. } => {
-                *until = reset_time(reason, Timestamp::now());
-            }
+            AgentEvent::Failed {
+                reason,
+                until,
+                resumes,
+                ..
+            } => (*until, *resumes) = self.hub.limit_of(reason),
             AgentEvent::Started
             | AgentEvent::Resumed
             | AgentEvent::Worked
@@ -267,11 +277,13 @@ impl HookRequest {
             id: self.event.id.clone(),
             info: self.session_info(),
             other: self.params.confirmed.other.clone(),
-            shares_process: self.params.app_server,
+            shares_process: self.params.app_server || self.params.shared,
+            acp: self.reporter == Reporter::Acp,
             subagent: self.event.subagent.clone(),
             happened,
             event: self.event.name.clone(),
             watched: self.params.watched,
+            by_peer: self.params.peer,
             held: self.held,
             once,
             derived_at: None,
@@ -403,12 +415,19 @@ impl HookRequest {
         })
     }
 
+    /// The name of the agent that runs the session.
+    fn agent_name(&self) -> String {
+        let given = self.params.agent.as_deref();
+        let given = given.filter(|_| self.reporter == Reporter::Acp);
+        first_chars(given.unwrap_or(self.reporter.as_str()), 64).to_owned()
+    }
+
     fn session_info(&self) -> SessionInfo {
         let params = &self.params;
         let given = params.session.as_ref().map(ToString::to_string);
         SessionInfo {
             name: given.or_else(|| params.name.clone()),
-            agent: Some(self.agent.as_str().into()),
+            agent: Some(self.agent_name()),
             host: params.host.clone(),
             cwd: self.event.cwd.clone().filter(|cwd| cwd.len() <= MAX_PATH),
             parent: params.parent.clone(),

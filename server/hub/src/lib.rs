@@ -58,7 +58,6 @@ pub mod writer;
 
 pub use permit::StreamPermit;
 pub use programs::{Programs, RunningProgram};
-pub use reset_time::reset_time;
 
 use permit::{Focus, Leaving};
 
@@ -114,6 +113,8 @@ pub struct Rules {
     pub agents_may_approve: bool,
     /// Whether two sessions that edit the same file are alerted.
     pub same_file_alerts: bool,
+    /// Whether the hub lets a session go on when its usage limit ends.
+    pub resume_after_limit: bool,
     /// Whether the log keeps prompts and agents' last messages.
     pub keep_words: bool,
     /// How long no key may have been pressed in a tmux pane into which the hub pastes.
@@ -159,7 +160,8 @@ impl Hub {
             log.hide(project, below);
         }
         let metrics = Arc::new(Metrics::new());
-        let waiters = Waiters::new(parts.limits, parts.offered, parts.recovered.state.head());
+        let (head, now) = (parts.recovered.state.head(), Instant::now());
+        let waiters = Waiters::new(parts.limits, parts.offered, head, now);
         let presence = waiters.version();
         let waiters = SharedWaiters::from(waiters);
         let state = parts.recovered.state.clone();
@@ -501,6 +503,12 @@ impl Hub {
     /// Returns the rules by which the hub acts on notifications.
     pub fn rule_set(&self) -> &Arc<RuleSet> {
         &self.0.rule_set
+    }
+
+    /// When the usage limit ends that an agent's error message is about, if it says so, and whether the session goes on then.
+    pub fn limit_of(&self, reason: &str) -> (Option<hub_protocol::Timestamp>, bool) {
+        let until = reset_time::reset_time(reason, hub_protocol::Timestamp::now());
+        (until, until.is_some() && self.rules().resume_after_limit)
     }
 
     /// Returns the processes of the programs that rules run.

@@ -22,6 +22,8 @@ pub struct Metrics {
     pub evicted: Counter,
     /// Commits that the storage refused.
     pub storage_errors: Counter,
+    /// Repairs of one copy of the records from the other.
+    pub repairs: Counter,
     /// Open waits.
     pub waiters: Gauge,
     /// Event streams that are open.
@@ -65,6 +67,11 @@ impl Metrics {
                 &mut registry,
                 "storage_errors",
                 "Commits that the storage refused",
+            ),
+            repairs: counter(
+                &mut registry,
+                "repairs",
+                "Repairs of a damaged copy of the records from the other",
             ),
             waiters: gauge(&mut registry, "waiters", "Open waits"),
             streams: gauge(&mut registry, "streams", "Open event streams"),

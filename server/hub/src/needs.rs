@@ -2,7 +2,7 @@
 //! draws this one list.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hub_core::command::Command;
 use hub_core::fold::{AnswerPath, Inbox, Item, Question, Session, SessionKey, State, place_of};
@@ -136,7 +136,7 @@ fn of_question(
     let answerable = is_answerable(state, waiters, id, question);
     let is_open = !question.state.is_final();
     let held = waiters.read().held_time(id).filter(|_| is_open);
-    let hook = waiters.read().hook_connection(id);
+    let hook = waiters.read().hook_connection(id, Instant::now());
     let delivery = state.answer_delivery(question, hook);
     let location = |id| state.location(id).unwrap_or(id);
     let by = question.by.clone();

@@ -1,7 +1,8 @@
 //! The time at which a usage limit ends, from the words of an agent's error message.
 //!
 //! Claude Code writes `… resets 3pm (Europe/Berlin)`, `… resets 3:30pm (UTC)`, `… resets Oct 9, 3pm (UTC)` or, in older
-//! versions, `…|1791540000`, in seconds since 1970.
+//! versions, `…|1791540000`, in seconds since 1970. Codex writes `… try again at 3:05 PM.` or
+//! `… try again at Oct 9th, 2026 3:05 PM.`, in the time zone of the machine.
 
 use hub_protocol::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
@@ -13,8 +14,10 @@ use jiff::{ToSpan, Zoned};
 const LONGEST_MS: i64 = 8 * 24 * 3600 * 1000;
 
 /// Returns the time that `message` names, if it is in the future and within eight days.
-pub fn reset_time(message: &str, now: Timestamp) -> Option<Timestamp> {
-    let found = in_seconds(message).or_else(|| in_words(message, now))?;
+pub(crate) fn reset_time(message: &str, now: Timestamp) -> Option<Timestamp> {
+    let found = in_seconds(message)
+        .or_else(|| in_words(message, now))
+        .or_else(|| on_the_clock(message, now, TimeZone::system()))?;
     let wait = found.as_millis() - now.as_millis();
     (0..=LONGEST_MS).contains(&wait).then_some(found)
 }
@@ -43,6 +46,24 @@ fn in_words(message: &str, now: Timestamp) -> Option<Timestamp> {
     };
     let at = at.to_zoned(zone).ok()?.timestamp();
     Some(Timestamp::from_millis(at.as_millisecond()))
+}
+
+/// Reads Codex's words. They are cut to the minute, so the limit may last until the end of that minute.
+fn on_the_clock(message: &str, now: Timestamp, zone: TimeZone) -> Option<Timestamp> {
+    let (_, words) = message.rsplit_once("try again at ")?;
+    let words = words.split('.').next()?.trim();
+    let now = jiff::Timestamp::from_millisecond(now.as_millis()).ok()?;
+    let a_minute_ago = now.to_zoned(zone.clone()).checked_sub(1.minute()).ok()?;
+    let at = if let Some((day, rest)) = words.split_once(", ") {
+        let day = day.trim_end_matches(char::is_alphabetic);
+        let read = strtime::parse("%b %d %Y %I:%M %p", format!("{day} {rest}"));
+        read.ok()?.to_datetime().ok()?
+    } else {
+        let time = strtime::parse("%I:%M %p", words).ok()?.to_time().ok()?;
+        next(time, &a_minute_ago)?
+    };
+    let end = at.checked_add(1.minute()).ok()?.to_zoned(zone).ok()?;
+    Some(Timestamp::from_millis(end.timestamp().as_millisecond()))
 }
 
 /// Parses `3pm` or `3:30pm`.
@@ -106,6 +127,25 @@ mod tests {
     }
 
     #[test]
+    fn the_time_in_codexs_words_is_read_in_the_zone_of_the_machine_and_to_the_end_of_its_minute() {
+        let now: Timestamp = "2026-11-23T13:10:40Z".parse().unwrap();
+        for (words, expected) in [
+            ("3:30 PM", "2026-11-23T14:31:00Z"),
+            ("2:10 PM", "2026-11-23T13:11:00Z"),
+            ("2:09 PM", "2026-11-24T13:10:00Z"),
+            ("9:05 AM", "2026-11-24T08:06:00Z"),
+            ("Nov 28th, 2026 12:00 AM", "2026-11-27T23:01:00Z"),
+            ("Dec 1st, 2026 9:05 AM", "2026-12-01T08:06:00Z"),
+        ] {
+            let message =
+                format!("You’ve hit your usage limit. Visit https://a.b or try again at {words}.");
+            let berlin = TimeZone::get("Europe/Berlin").unwrap();
+            let found = on_the_clock(&message, now, berlin);
+            assert_eq!(found, Some(expected.parse().unwrap()), "{words}");
+        }
+    }
+
+    #[test]
     fn a_message_without_a_plausible_time_has_none() {
         let now: Timestamp = "2026-11-23T13:10:00Z".parse().unwrap();
         for message in [
@@ -116,6 +156,9 @@ mod tests {
             "resets 25pm (UTC)",
             "resets Dec 24, 3pm (UTC)",
             "limit reached|1",
+            "try again later",
+            "try again at noon.",
+            "try again at Feb 16th, 2027 10:45 PM.",
             "limit reached|99999999999999999999",
         ] {
             assert_eq!(reset_time(message, now), None, "{message}");

@@ -57,6 +57,7 @@ pub fn held_question() -> Command {
         info: SessionInfo::default(),
         other: None,
         shares_process: false,
+        acp: false,
         subagent: None,
         happened: AgentEvent::Asks {
             text: "Which?".into(),
@@ -65,6 +66,7 @@ pub fn held_question() -> Command {
         },
         event: "PermissionRequest".into(),
         watched: false,
+        by_peer: false,
         held: Some(HeldHook {
             within_ms: 60_000,
             takes: AnswerKind::Text,

@@ -174,10 +174,18 @@ impl Pane {
             &self.id,
             ";",
         ];
-        let press = ["send-keys", "-t", &self.id, "Enter"];
-        let command = [&load[..], &paste, &press].concat();
+        let command = [&load[..], &paste, &self.enter()].concat();
         self.tmux.run_with(&command, text.as_bytes()).await?;
         Ok(())
+    }
+
+    /// Presses Enter.
+    pub async fn press_enter(&self) -> Result<(), Unreachable> {
+        self.tmux.run(&self.enter()).await.map(drop)
+    }
+
+    fn enter(&self) -> [&str; 4] {
+        ["send-keys", "-t", &self.id, "Enter"]
     }
 }
 

@@ -23,6 +23,7 @@ use crate::metrics::Metrics;
 mod ask;
 mod decide;
 mod follow;
+mod jump;
 mod wake;
 
 pub use ask::{Ask, Done};
@@ -73,6 +74,7 @@ pub struct Writer {
     rules: Arc<RuleSet>,
     /// Whether this hub became the active one of a cluster.
     leads: bool,
+    jumps: jump::JumpWatch,
 }
 
 impl Writer {
@@ -95,6 +97,7 @@ impl Writer {
             reload,
             rules,
             leads: false,
+            jumps: jump::JumpWatch::default(),
         }
     }
 
@@ -106,7 +109,7 @@ impl Writer {
             batch.push(first);
             batch.extend(asks.try_iter().take(MAX_BATCH - 1));
             let stop = batch.iter().any(|ask| matches!(ask, Ask::Stop));
-            self.process(batch.drain(..))?;
+            self.step(batch.drain(..), Now::read())?;
             if stop {
                 break;
             }
@@ -114,8 +117,10 @@ impl Writer {
         self.log.journal().close()
     }
 
-    fn process(&mut self, asks: impl Iterator<Item = Ask>) -> Result<(), JournalError> {
-        let now = Now::read();
+    /// Carries out `asks` as of `now`: all of their commands, then the rest. Fails if the storage failed; then the writer is
+    /// of no more use.
+    pub fn step(&mut self, asks: impl Iterator<Item = Ask>, now: Now) -> Result<(), JournalError> {
+        let now = self.record_jump(now)?;
         let mut commands = Vec::new();
         let mut later = Vec::new();
         for ask in asks {
@@ -138,16 +143,17 @@ impl Writer {
                     let _ = reply.send(self.waiters.write().take_aside(&self.state, &spec, now));
                 }
                 Ask::GiveBack { claim, done } => {
+                    let reader = (&claim.project, claim.by.as_deref());
                     let mut waiters = self.waiters.write();
-                    waiters.give_back(&self.state, &claim.project, &claim.items, now);
+                    waiters.give_back(&self.state, reader, &claim.items, now);
                     let _ = done.send(());
                 }
                 Ask::Lead { command, reply } => self.lead(command, reply, now)?,
                 Ask::StepDown(done) => {
-                    self.step_down();
+                    self.step_down(now);
                     let _ = done.send(());
                 }
-                Ask::Follow { commits, done } => drop(done.send(self.follow(&commits))),
+                Ask::Follow { commits, done } => drop(done.send(self.follow(&commits, now))),
                 Ask::Ping(answer) => drop(answer.send(())),
                 Ask::Command { .. } | Ask::Stop => {}
             }
@@ -165,8 +171,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Carries out as many commands as fit in a commit. If the disk is too full for it, commands without notifications
-    /// are tried once more alone.
+    /// Carries out as many commands as fit in a commit. If the disk is too full for it, those with notifications are refused; if
+    /// there are none, those with records. The others are carried out again.
     fn carry_out_some(
         &mut self,
         commands: &mut std::vec::IntoIter<QueuedCommand>,
@@ -195,13 +201,13 @@ impl Writer {
             }
             Err(JournalError::Full) => {
                 let speaks = |command: &Decided| command.speaks(&events);
-                let (loud, quiet): (Vec<_>, Vec<_>) = decided.into_iter().partition(speaks);
-                let again = !loud.is_empty() && !quiet.is_empty();
-                let (refused, rest) = if again {
-                    (loud, quiet)
+                let is_loud = decided.iter().any(speaks);
+                let stores = |command: &Decided| !command.events.is_empty();
+                let (refused, rest): (Vec<_>, Vec<_>) = decided.into_iter().partition(if is_loud {
+                    &speaks as &dyn Fn(&_) -> _
                 } else {
-                    (loud.into_iter().chain(quiet).collect(), Vec::new())
-                };
+                    &stores
+                });
                 self.reject(refused, JournalError::Full, now)?;
                 if rest.is_empty() {
                     return Ok(());
@@ -258,7 +264,7 @@ impl Writer {
         // The numbers of this commit are reused. No reader has one of them, because leases follow commits.
         self.state = (self.reload)()?;
         if outrun {
-            self.step_down();
+            self.step_down(now);
         } else if ticks {
             // Waits and leases must end on time even if nothing can be stored.
             self.waiters.write().tick(&self.state, now);
@@ -346,3 +352,6 @@ impl Writer {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,10 +17,12 @@ use crate::journal::snapshot::{SnapshotError, Snapshots};
 use crate::journal::{Health, Journal};
 use crate::view::View;
 
+mod clock_jump;
 mod loss;
 mod recover;
 mod retention;
 
+pub use clock_jump::record_clock_jump;
 pub(super) use recover::check_not_lost;
 pub use recover::{RecoverError, Recovered, recover, replay};
 pub use retention::RetentionPolicy;

@@ -1,6 +1,6 @@
 //! The journal: an append-only log of durable records, readable from any position.
 //!
-//! A backend is a [`Journal`]: [`memory`], or [`disk`] with a write-ahead log in front of [`sled`]. One thread appends;
+//! A backend is a [`Journal`]: [`memory`], or [`disk`] with two copies, in segments and in [`sled`]. One thread appends;
 //! any thread reads. The files of a journal on disk are listed in [`sled::Files`]; each format is described in the
 //! module that reads it: [`epoch`], [`block`], [`snapshot`], `disk/frame.rs`.
 
@@ -113,6 +113,24 @@ pub enum Health {
     Failed(String),
 }
 
+/// The repairs of a journal since it was opened: each copy of the records from the other one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Repairs {
+    /// How often a segment was written again from the store.
+    pub segments: u64,
+    /// How often the store was made anew from the segments.
+    pub stores: u64,
+    /// The last repair, as text for people.
+    pub last: Option<String>,
+}
+
+impl Repairs {
+    /// Returns the number of repairs.
+    pub fn count(&self) -> u64 {
+        self.segments + self.stores
+    }
+}
+
 /// A commit in the log of a cluster.
 #[derive(Debug, Clone)]
 pub struct SharedCommit {
@@ -167,6 +185,11 @@ pub trait Journal: Send + Sync + 'static {
     /// Returns the ranges of lost records that reads have found so far, ascending.
     fn lost_ranges(&self) -> Vec<LostRange> {
         Vec::new()
+    }
+
+    /// Returns the repairs since the journal was opened.
+    fn repairs(&self) -> Repairs {
+        Repairs::default()
     }
 
     /// Drops entries below `below`, in whole blocks only. The caller must have made a snapshot durable before.

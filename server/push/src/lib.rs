@@ -31,7 +31,7 @@ mod transport;
 
 use claude_inbox::ClaudeInboxes;
 use codex::CodexThreads;
-use transport::Transport;
+use transport::{Second, Transport};
 
 /// Delay from a change to the next look, because most changes concern other things.
 const DEBOUNCE: Duration = Duration::from_millis(100);
@@ -42,9 +42,9 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long one wait lasts; then the hub looks for a better transport, and waits again.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
-/// How long the hook of a changed file may take to begin a turn. Claude Code may keep a change that comes while it ends a
-/// turn until the next one.
-const CHANGE_AGAIN: Duration = Duration::from_secs(10);
+/// How long the hook of a changed file, or of a pasted prompt, may take to begin a turn. Claude Code may keep a change that
+/// comes while it ends a turn until the next one; a busy agent may miss the Enter that follows a paste.
+const AGAIN: Duration = Duration::from_secs(10);
 
 /// A session that the hub may wake.
 #[derive(Debug, Clone)]
@@ -445,18 +445,18 @@ async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result
     let woken = transport.wake(prompt.as_str(), &pushed).await;
     match (woken, transport) {
         (Err(error), _) => pushed.failed(hub, error.to_string()).await,
-        (Ok(()), Transport::File(files, number)) => {
-            let file = Transport::File(files.clone(), *number);
-            tokio::spawn(change_again(hub.clone(), file, pushed));
+        (Ok(()), transport) => {
+            if let Some(second) = transport.second() {
+                tokio::spawn(try_again(hub.clone(), second, pushed));
+            }
         }
-        (Ok(()), _) => {}
     }
     Ok(())
 }
 
-/// Changes the file of a session once more, if nothing of what the change announced was delivered.
-async fn change_again(hub: Hub, file: Transport, pushed: PushedBatch) {
-    tokio::time::sleep(CHANGE_AGAIN).await;
+/// Uses a transport once more, if nothing of what it announced was delivered.
+async fn try_again(hub: Hub, second: Second, pushed: PushedBatch) {
+    tokio::time::sleep(AGAIN).await;
     let is_announced = hub.read(|state, _| {
         pushed.items.iter().any(|(name, ids)| {
             let inbox = state.inboxes.get(&pushed.project, name);
@@ -466,8 +466,8 @@ async fn change_again(hub: Hub, file: Transport, pushed: PushedBatch) {
         })
     });
     if is_announced.unwrap_or(false)
-        && let Err(error) = file.wake("", &pushed).await
+        && let Err(error) = second.wake().await
     {
-        tracing::debug!(%error, "a watched file was not changed again");
+        tracing::debug!(%error, way = pushed.way.as_str(), "a session was not woken again");
     }
 }

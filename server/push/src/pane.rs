@@ -15,6 +15,7 @@ use hub_protocol::{SessionInfo, Timestamp, Way};
 use super::{PushSession, why_not_idle};
 
 /// The pane of one session, for one paste.
+#[derive(Clone)]
 pub(super) struct PastePane {
     hub: Hub,
     key: SessionKey,
@@ -86,6 +87,12 @@ impl PastePane {
         let pane = self.ready().await.map_err(io::Error::other)?;
         let submitted = pane.submit(wake_text::PASTED).await;
         submitted.map_err(io::Error::other)
+    }
+
+    /// Presses Enter, under the conditions of a paste.
+    pub(super) async fn press_enter(&self) -> io::Result<()> {
+        let pane = self.ready().await.map_err(io::Error::other)?;
+        pane.press_enter().await.map_err(io::Error::other)
     }
 }
 

@@ -83,10 +83,7 @@ impl Transport {
     pub(super) async fn wake(&self, prompt: &str, batch: &PushedBatch) -> io::Result<()> {
         let woken = async {
             match self {
-                Self::File(files, number) => {
-                    let (files, number) = (files.clone(), *number);
-                    tokio::task::spawn_blocking(move || files.change(number)).await?
-                }
+                Self::File(files, number) => change(files.clone(), *number).await,
                 Self::Inbox(inbox) => inbox.send(prompt, batch).await,
                 Self::Thread(thread) => thread.wake(prompt).await,
                 Self::Pane(pane) => pane.wake().await,
@@ -94,6 +91,36 @@ impl Transport {
         };
         tokio::time::timeout(TIMEOUT, woken).await?
     }
+
+    /// What may be done once more.
+    pub(super) fn second(&self) -> Option<Second> {
+        match self {
+            Self::File(files, number) => Some(Second::File(files.clone(), *number)),
+            Self::Pane(pane) => Some(Second::Pane(pane.clone())),
+            Self::Inbox(_) | Self::Thread(_) => None,
+        }
+    }
+}
+
+/// What is done once more when a wake had no effect. It cannot begin a second turn.
+pub(super) enum Second {
+    /// The file is changed again.
+    File(WakeFiles, Seq),
+    /// Enter is pressed again, for the line that may still be in the pane's input.
+    Pane(Box<PastePane>),
+}
+
+impl Second {
+    pub(super) async fn wake(self) -> io::Result<()> {
+        match self {
+            Self::File(files, number) => change(files, number).await,
+            Self::Pane(pane) => pane.press_enter().await,
+        }
+    }
+}
+
+async fn change(files: WakeFiles, number: Seq) -> io::Result<()> {
+    tokio::task::spawn_blocking(move || files.change(number)).await?
 }
 
 /// The best transport that the session has and that can deliver something. If there is none: each way that was

@@ -15,12 +15,12 @@ use hub_protocol::{ForwardInfo, Seq};
 use tokio_util::sync::CancellationToken;
 
 mod answers;
-mod backoff;
+pub mod backoff;
 mod buttons;
 mod delivery;
 mod filter;
 mod message;
-mod poster;
+pub mod poster;
 mod progress;
 
 use delivery::Delivery;

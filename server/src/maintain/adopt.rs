@@ -3,11 +3,13 @@
 use std::io::Write;
 use std::path::Path;
 
+use hub_core::disk::OsDisk;
 use hub_core::fold::State;
 use hub_core::record::{ClockMoved, Record};
-use hub_log::journal::sled::{AdoptedRecords, DirLock, Options, StagedJournal};
+use hub_log::journal::disk::{self, AdoptedRecords};
+use hub_log::journal::sled::{DirLock, Options, StagedJournal};
 use hub_log::journal::snapshot::{self, Snapshots};
-use hub_log::journal::{Entry, Journal, disk};
+use hub_log::journal::{Entry, Journal};
 use hub_protocol::{Seq, Timestamp};
 
 /// Replaces the journal in `state_dir` with one that has its readable records and a new identity.
@@ -17,30 +19,23 @@ pub(super) fn adopt(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<()
     let staged = StagedJournal::begin(&lock)?;
     let adopted = build(&staged, out)?;
     let replaced = staged.install()?;
-    match (&adopted.broken, adopted.head < adopted.first) {
-        (_, true) => writeln!(out, "nothing could be saved")?,
-        (Some(reason), _) => writeln!(
+    let AdoptedRecords {
+        first, head, used, ..
+    } = adopted;
+    if head < first {
+        writeln!(out, "nothing could be saved")?;
+    } else if head < used {
+        writeln!(
             out,
-            "records {} to {} are saved; then: {reason}",
-            adopted.first, adopted.head
-        )?,
-        (None, _) => writeln!(
-            out,
-            "records {} to {} are adopted",
-            adopted.first, adopted.head
-        )?,
+            "records {first} to {head} are saved, but record {used} was stored"
+        )?;
+    } else {
+        writeln!(out, "records {first} to {head} are adopted")?;
     }
     for (from, to) in &adopted.lost_ranges {
         writeln!(
             out,
             "records {from} to {to} cannot be read and are left out"
-        )?;
-    }
-    if adopted.unreadable > 0 {
-        writeln!(
-            out,
-            "{} bytes of the journal cannot be read: if the disk returns them later, they are in the copy that was put aside",
-            adopted.unreadable
         )?;
     }
     writeln!(
@@ -67,7 +62,7 @@ pub(super) fn build(
     };
     let (journal, adopted) = disk::adopt(staged, options)?;
     let dir = staged.files().snapshots();
-    if adopted.first > 1 && !snapshot::exist_in(&dir) {
+    if adopted.first > 1 && !snapshot::exist_in(&OsDisk, &dir) {
         let nothing = serde_json::to_vec(&State::default())?;
         Snapshots::new(&dir, adopted.epoch).save(adopted.first - 1, &nothing)?;
         writeln!(

@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use hub_config::state_dir::{StateDirError, stored_token};
+use hub_core::disk::OsDisk;
 use hub_core::report::Report;
 use hub_log::archive::recover;
 use hub_log::journal::disk::DiskJournal;
@@ -43,7 +44,8 @@ pub(super) fn doctor(state_dir: &Path, out: &mut impl Write) -> anyhow::Result<(
 }
 
 fn permissions(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
-    for dir in [files.root.clone(), files.journal(), files.snapshots()] {
+    let dirs = [files.journal(), files.segments(), files.snapshots()];
+    for dir in [files.root.clone()].into_iter().chain(dirs) {
         let Ok(found) = fs::symlink_metadata(&dir) else {
             continue;
         };
@@ -108,7 +110,7 @@ const DISK: &str = "look at the disk and how it is mounted (dmesg, mount, smartc
 /// Returns the advice for a journal that cannot be opened.
 fn advice(error: &OpenError) -> &'static str {
     let kind = match error {
-        OpenError::Io(error) | OpenError::Unreadable { error, .. } => Some(error.kind()),
+        OpenError::Io(error) => Some(error.kind()),
         _ => None,
     };
     match (kind, error) {
@@ -141,7 +143,7 @@ fn space(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
 }
 
 fn epoch(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
-    match EpochFile::read(&files.epoch()) {
+    match EpochFile::read(&OsDisk, &files.epoch()) {
         Ok(Some(anchor)) if anchor.synced < anchor.first => report.fine(&format!(
             "epoch {}: no records are expected yet",
             anchor.epoch
@@ -169,23 +171,12 @@ fn journal(files: &Files, report: &mut Report<impl Write>) -> io::Result<()> {
     }
     if files.suspect().exists() {
         return report.problem(
-            "the last run could not write or read something: the journal is verified and copied at the next start",
-            "look at the disk (dmesg, smartctl), then start hubd; if it cannot, run `hubd adopt`",
+            "the last run could not write or read something: sled's directory is made anew at the next start",
+            "look at the disk (dmesg, smartctl), then start hubd",
         );
     }
-    let before = files.replaced()?;
     match DiskJournal::open(&files.root, Options::default()) {
-        Ok(journal) => {
-            let mut aside = files.replaced()?;
-            aside.retain(|path| !before.contains(path));
-            for path in aside {
-                report.fine(&format!(
-                    "the journal was copied, because sled could not open it; the old files are in {}",
-                    path.display()
-                ))?;
-            }
-            contents(files, &journal, report)
-        }
+        Ok(journal) => contents(files, &journal, report),
         Err(error) => report.problem(&error.to_string(), advice(&error)),
     }
 }
@@ -199,6 +190,18 @@ fn contents(
     let bar = bar(head + 1 - earliest, "verifying");
     let verified = journal.scrub(|at| bar.set_position(at + 1 - earliest));
     bar.finish_and_clear();
+    if let Some(last) = journal.repairs().last {
+        let bar = super::bar(head + 1 - earliest, "copying");
+        let copied = journal.copy_all(|at| bar.set_position(at + 1 - earliest));
+        bar.finish_and_clear();
+        if let Err(error) = copied {
+            report.problem(&error.to_string(), DISK)?;
+        }
+        report.problem(
+            &format!("one copy of the records was damaged, and is repaired from the other: {last}"),
+            "look at the disk (dmesg, smartctl)",
+        )?;
+    }
     let lost_ranges = journal.lost_ranges();
     for hole in &lost_ranges {
         report.problem(
@@ -255,8 +258,8 @@ fn contents(
 
 fn snapshots(files: &Files, report: &mut Report<impl Write>) -> io::Result<usize> {
     let mut sound = 0;
-    for (_, path) in snapshot::list(&files.snapshots())? {
-        match snapshot::read(&path) {
+    for (_, path) in snapshot::list(&OsDisk, &files.snapshots())? {
+        match snapshot::read(&OsDisk, &path) {
             Ok(_) => sound += 1,
             Err(error) => report.problem(
                 &error.to_string(),

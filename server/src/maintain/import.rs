@@ -6,9 +6,8 @@ use std::path::Path;
 use anyhow::{Context as _, ensure};
 use hub_core::secret::hex;
 use hub_log::archive::recover;
-use hub_log::journal::sled::{
-    DirLock, JournalOrigin, OpenError, Options, SledJournal, StagedJournal,
-};
+use hub_log::journal::disk::DiskJournal;
+use hub_log::journal::sled::{DirLock, JournalOrigin, OpenError, Options, StagedJournal};
 use hub_log::journal::{Entry, Journal};
 use sha2::{Digest, Sha256};
 
@@ -34,6 +33,7 @@ pub(super) fn import(
         files.journal(),
         files.epoch(),
         files.snapshots(),
+        files.segments(),
         files.wal(),
     ];
     if let Some(path) = taken.iter().find(|path| path.exists()) {
@@ -121,7 +121,7 @@ fn read_begin(input: &mut impl BufRead, digest: &mut Sha256) -> anyhow::Result<E
 }
 
 /// Opens an empty journal in `dir` that continues the numbers of the exported one.
-fn open(dir: &Path, begin: &ExportHeader) -> Result<SledJournal, OpenError> {
+fn open(dir: &Path, begin: &ExportHeader) -> Result<DiskJournal, OpenError> {
     let origin = JournalOrigin {
         epoch: begin.epoch,
         first: begin.first,
@@ -133,7 +133,7 @@ fn open(dir: &Path, begin: &ExportHeader) -> Result<SledJournal, OpenError> {
         reserve_bytes: 0,
         ..Options::default()
     };
-    SledJournal::open(dir, options)
+    DiskJournal::open(dir, options)
 }
 
 /// Records collected for one commit.
@@ -144,7 +144,7 @@ struct ImportCommit {
 }
 
 impl ImportCommit {
-    fn add(&mut self, journal: &SledJournal, entry: Entry) -> anyhow::Result<()> {
+    fn add(&mut self, journal: &DiskJournal, entry: Entry) -> anyhow::Result<()> {
         let follows = self.entries.last().map_or(journal.head(), |last| last.seq) + 1;
         ensure!(
             entry.seq >= follows,
@@ -165,7 +165,7 @@ impl ImportCommit {
         }
     }
 
-    fn commit(&mut self, journal: &SledJournal) -> anyhow::Result<()> {
+    fn commit(&mut self, journal: &DiskJournal) -> anyhow::Result<()> {
         journal.append(&self.entries)?;
         self.entries.clear();
         self.bytes = 0;

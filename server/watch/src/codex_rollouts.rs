@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use hub_core::command::{AgentEvent, Command, Hook};
 use hub_core::fold::{Session, SessionKey};
-use hub_engine::{Hub, reset_time};
+use hub_engine::Hub;
 use hub_protocol::process::boot_id;
 use hub_protocol::{InboxName, Process, ProjectName, Seq, Timestamp};
 use tokio_util::sync::CancellationToken;
@@ -135,14 +135,17 @@ async fn home_of(thread: &Thread) -> Option<PathBuf> {
 }
 
 async fn submit(hub: &Hub, thread: &Thread, failure: Failure) {
+    let (until, resumes) = hub.limit_of(&failure.reason);
     let failed = AgentEvent::Failed {
-        until: reset_time(&failure.reason, Timestamp::now()),
+        until,
+        resumes,
         reason: failure.reason,
         permanent: failure.permanent,
     };
     let derived = Hook::derived(thread.key.clone(), failed, Hook::ROLLOUT, thread.seq);
     let hook = Hook {
         shares_process: true,
+        acp: false,
         ..derived
     };
     if let Err(error) = hub.submit(Command::Hook(Box::new(hook))).await {

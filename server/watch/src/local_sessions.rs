@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hub_core::command::Command;
 use hub_core::fold::Session;
@@ -32,6 +32,9 @@ pub(super) fn process_id(process: &Process) -> ProcessId {
 /// Poll interval.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
+/// A look takes longer the more sessions there are, so it is followed by a rest of nine times as long.
+const REST: u32 = 9;
+
 /// Checks live sessions until `shutdown`: periodically, and whenever a session begins.
 pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationToken) {
     let boot_id = boot_id();
@@ -46,6 +49,7 @@ pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationTo
             () = hub.session_began() => {}
             () = exits.next() => {}
         }
+        let began = Instant::now();
         let local = local_sessions(&hub);
         let processes = local.iter().filter_map(|it| it.process.as_ref());
         exits.watch(processes.filter(|it| it.boot_id.is_some() && it.boot_id == boot_id));
@@ -64,6 +68,7 @@ pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationTo
             })
         });
         let ended: Vec<LocalSession> = ended.collect();
+        let rest = (began.elapsed() * REST).min(POLL_INTERVAL);
         if !ended.is_empty() {
             // Store the session's last status before its end.
             let cwds: Vec<PathBuf> = ended.iter().filter_map(|it| it.cwd.clone()).collect();
@@ -72,6 +77,7 @@ pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationTo
         for session in ended {
             end(&hub, session).await;
         }
+        shutdown.run_until_cancelled(tokio::time::sleep(rest)).await;
     }
 }
 

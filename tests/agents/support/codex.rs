@@ -40,18 +40,32 @@ impl Sandbox {
         args: &[&str],
         script: impl Fn(&Request) -> Reply + Send + Sync + 'static,
     ) -> Codex {
+        self.codex_terminal_with(args, &[], script)
+    }
+
+    /// Starts it as [`Sandbox::codex_terminal`] does, with more variables.
+    pub(crate) fn codex_terminal_with(
+        &self,
+        args: &[&str],
+        env: &[(&str, &str)],
+        script: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    ) -> Codex {
         let model = Model::start(script);
         self.codex_settings(&model);
-        let pane = self.codex_pane("codex", args);
+        let pane = self.codex_pane("codex", args, env);
         let dir = self.home().join(".codex");
         Codex { model, pane, dir }
     }
 
     /// Starts another Codex in a terminal, with the settings that are there.
-    pub(crate) fn codex_pane(&self, name: &str, args: &[&str]) -> Pane {
+    pub(crate) fn codex_pane(&self, name: &str, args: &[&str], env: &[(&str, &str)]) -> Pane {
         let mut command = vec![installed::linked("codex").display().to_string()];
         command.extend(args.iter().map(|&arg| arg.to_owned()));
-        let env = [("SCRIPTED_KEY".to_owned(), "x".to_owned())];
+        let env = [&[("SCRIPTED_KEY", "x")], env].concat();
+        let env: Vec<(String, String)> = env
+            .iter()
+            .map(|(a, b)| ((*a).into(), (*b).into()))
+            .collect();
         let pane = self.tmux().start(name, &self.project(), &env, &command);
         pane.until("Codex is ready or asks", |it| is_ready(it) || asks(it));
         if asks(&pane.text()) {

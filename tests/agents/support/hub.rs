@@ -14,9 +14,6 @@ use super::Sandbox;
 /// some tests wait a minute.
 pub(crate) const NO_LIMIT: &str = "wake.per_sender_per_minute=1000";
 
-/// The number of wakes in a series; `HUB_TEST_WAKES` sets another one for a measurement.
-const WAKES: u32 = 5;
-
 /// A hub without wake limits, for series of wakes.
 pub(crate) fn no_limits() -> HubBuilder {
     Hub::builder().set(NO_LIMIT).set("wake.per_hour=100000")
@@ -108,22 +105,6 @@ impl InstalledHub {
     pub(crate) fn try_hubctl(&self, args: &[&str]) -> Output {
         let hubctl = Path::new(env!("CARGO_BIN_EXE_hubctl"));
         self.sandbox.output(&self.project(), hubctl, args, &[])
-    }
-
-    /// Wakes a session by `hubctl wake-test`, with random pauses up to `pause`. Panics unless each wake arrives once and
-    /// in this way; then it prints the first other one.
-    pub(crate) fn wake_series(&self, name: &str, way: &str, pause: &str) {
-        let wakes = std::env::var("HUB_TEST_WAKES").unwrap_or(WAKES.to_string());
-        let args = ["--count", &wakes, "--way", way, "--pause", pause];
-        let summary = self.try_hubctl(&[&["wake-test", name][..], &args].concat());
-        let summary = String::from_utf8_lossy(&summary.stdout);
-        eprintln!("{summary}");
-        if let Some((_, id)) = summary.split_once("hubctl trace ") {
-            let id = id.split('`').next().expect("an id");
-            eprintln!("{}", self.hubctl(&["trace", id]));
-        }
-        let wanted = format!("{wakes} wakes: 0 lost, 0 doubled; {wakes} by {way}; shown after ");
-        assert!(summary.starts_with(&wanted), "{summary}");
     }
 
     /// Runs hubctl, which must refuse; returns its stderr.

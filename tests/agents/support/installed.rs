@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 /// Returns the directory into which `tests/run` installs.
 pub(crate) fn dir() -> PathBuf {
     let hubctl = Path::new(env!("CARGO_BIN_EXE_hubctl"));
@@ -27,4 +29,16 @@ pub(crate) fn linked(name: &str) -> PathBuf {
     let hint = "run tests/run, which installs it";
     assert!(path.exists(), "{name} is missing: {hint}");
     path
+}
+
+/// Returns the directory of a package that npm installed.
+pub(crate) fn package(name: &str) -> PathBuf {
+    dir().join("node_modules").join(name)
+}
+
+/// Returns the version of the npm package in a directory.
+pub(crate) fn version(package: &Path) -> String {
+    let text = std::fs::read_to_string(package.join("package.json")).expect("an npm package");
+    let package: Value = serde_json::from_str(&text).expect("JSON");
+    package["version"].as_str().expect("a version").to_owned()
 }

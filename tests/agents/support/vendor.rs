@@ -6,6 +6,7 @@ use std::time::Duration;
 use hub_agents::Agent;
 use hub_harness::model::{Reply, Request};
 use hub_harness::{Model, Pane, until, within};
+use serde_json::json;
 
 use super::{InstalledHub, installed};
 
@@ -19,6 +20,8 @@ pub(crate) struct Vendor {
     pub(crate) program: &'static str,
     /// Its settings file in the home directory, with the text.
     pub(crate) settings: (&'static str, &'static str),
+    /// The npm package that it would download beside its settings at each start, while the test runs. Its plugins do without.
+    pub(crate) downloads: Option<&'static str>,
     /// The text of that file with which it asks for a permission before it runs a command, if the other one does not.
     pub(crate) asking: &'static str,
     /// Its environment.
@@ -110,6 +113,11 @@ impl Vendor {
         let model = Model::start(script);
         let (path, text) = self.settings;
         hub.write_home(path, &text.replace("{URL}", &model.url()));
+        if let (Some(package), Some((dir, _))) = (self.downloads, path.rsplit_once('/')) {
+            let locked = json!({"packages": {"": {"dependencies": {package: "*"}}}});
+            hub.write_home(&format!("{dir}/node_modules/.package-lock.json"), "{}");
+            hub.write_home(&format!("{dir}/package-lock.json"), &locked.to_string());
+        }
         let agent = self.agent.as_str();
         hub.hubctl(&["hooks", "install", agent]);
         let status = hub.hubctl(&["hooks", "status", agent]);
@@ -124,7 +132,7 @@ impl Vendor {
         model
     }
 
-    fn command(&self) -> Vec<String> {
+    pub(crate) fn command(&self) -> Vec<String> {
         let program = self.package().join(self.program);
         assert!(
             program.exists(),
@@ -139,7 +147,7 @@ impl Vendor {
             .collect()
     }
 
-    fn env(&self, model: &Model) -> Vec<(String, String)> {
+    pub(crate) fn env(&self, model: &Model) -> Vec<(String, String)> {
         let url = model.url();
         let pair = |(name, value): &(&str, &str)| ((*name).into(), value.replace("{URL}", &url));
         self.env.iter().map(pair).collect()

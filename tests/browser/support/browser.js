@@ -18,6 +18,7 @@ import { browserOptions, tool, toolFile } from "./tools.js";
  * @property {'light' | 'dark'} [colorScheme]
  * @property {'reduce' | 'no-preference'} [reducedMotion]
  * @property {string} [path] of the page, with its query, `/` when absent
+ * @property {string} [at] another origin than the hub's own
  * @property {boolean} [signIn] false: opens the page as it is, without a code
  * @property {boolean} [live] false: does not wait until the connection is live
  * @property {Partial<import('playwright-core').BrowserContextOptions>} [options] more of the context, as `permissions`
@@ -27,10 +28,13 @@ import { browserOptions, tool, toolFile } from "./tools.js";
 let shared;
 
 let isWhole = false;
+/** @type {string[]} */
+let moreArgs = [];
 
-/** Gives the file a browser with notifications and service workers. */
-export function useWholeBrowser() {
+/** Gives the file a browser with notifications and service workers. @param {string[]} [args] more arguments */
+export function useWholeBrowser(args = []) {
   isWhole = true;
+  moreArgs = args;
 }
 
 /**
@@ -47,8 +51,10 @@ const complaints = new WeakMap();
  * @returns {Promise<Browser>}
  */
 export function browser() {
+  const options = browserOptions(isWhole);
   shared ??= tool("playwright-core").chromium.launch({
-    ...browserOptions(isWhole),
+    ...options,
+    args: [...options.args, ...moreArgs],
     timeout: 60_000,
   });
   return /** @type {Promise<Browser>} */ (shared);
@@ -132,7 +138,7 @@ export async function openDashboard(hub, opening = {}) {
   if (opening.context && opening.width) await page.setViewportSize(viewport);
   const fragment =
     opening.signIn === false ? "" : `#code=${(await hub.code()).code}`;
-  await page.goto(hub.url + (opening.path ?? "/") + fragment);
+  await page.goto((opening.at ?? hub.url) + (opening.path ?? "/") + fragment);
   if (opening.live !== false) await live(page);
   return page;
 }

@@ -21,7 +21,7 @@ export const ROOT = resolve(
 export const TARGET = resolve(ROOT, process.env.CARGO_TARGET_DIR ?? "target");
 
 /** Chromium cannot sandbox itself as root, nor in a container without user namespaces. */
-const IS_ROOT = process.getuid?.() === 0;
+export const IS_ROOT = process.getuid?.() === 0;
 
 /**
  * A package of target/web-tools.
@@ -107,14 +107,14 @@ export function browserOptions(whole) {
 }
 
 /**
- * The first of these programs on PATH.
+ * The first of these programs on PATH, or at its own path.
  *
  * @param {string[]} names
  */
 export function found(...names) {
   const dirs = (process.env.PATH ?? "").split(delimiter);
   for (const name of names) {
-    const path = dirs.map((dir) => join(dir, name)).find(isProgram);
+    const path = dirs.map((dir) => resolve(dir, name)).find(isProgram);
     if (path) return path;
   }
   return undefined;

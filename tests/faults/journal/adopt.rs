@@ -77,55 +77,27 @@ fn an_adopt_killed_at_any_rename_loses_nothing() {
 }
 
 #[test]
-fn records_before_an_unreadable_place_are_saved() {
+fn an_unreadable_place_of_the_store_costs_an_adopt_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (sound, broken) = (dir.path().join("sound"), dir.path().join("broken"));
     filled(&sound, 600);
     let file = broken.join("journal/db");
-    let mut saved = Vec::new();
-    for when in [1, 40, 60, 80, 100, 120, 140, 160, 200, 240] {
+    for when in [1, 40, 60, 100] {
         copy(&sound, &broken);
         let trace = inject(&file, &format!("pread64:error=EIO:when={when}+"));
         assert!(adopt_under(&broken, &trace), "call {when}");
-        let found = adopted(&broken);
-        assert_eq!(found, expected(found.len() as u64), "call {when}");
-        saved.push(found.len());
+        assert_eq!(adopted(&broken), expected(600), "call {when}");
         fs::remove_dir_all(&broken).unwrap();
     }
-    let is_part = |saved: &usize| (1..600).contains(saved);
-    assert!(saved.iter().any(is_part), "{saved:?}");
 }
 
 #[test]
-fn after_any_flipped_bit_an_adopted_journal_opens_and_accepts_writes() {
-    let (sound, mut lost) = (made(60), 0);
-    flipped(sound.path(), "journal/db", 60, |dir, at| {
-        Maintenance::Adopt.run(dir).unwrap();
-        let found = adopted(dir);
-        let mut all = expected(60).into_iter();
-        let are_known = found.iter().all(|it| all.any(|known| known == *it));
-        assert!(are_known, "byte {at}");
-        // Only records in the same block are lost.
-        assert!(found.len() > 50, "byte {at}: {}", found.len());
-        lost += u32::from(found.len() < 60);
-    });
-    assert!(lost > 2, "{lost} of 60 flips were seen");
-}
-
-#[test]
-fn a_suspect_journal_that_is_damaged_is_not_replaced_by_a_part_of_it() {
-    let (sound, mut refused) = (made(60), 0);
-    flipped(sound.path(), "journal/db", 60, |dir, at| {
-        fs::write(dir.join("suspect"), b"sync failed").unwrap();
-        match open(dir) {
-            Ok(journal) => assert_eq!(all(&journal).unwrap(), expected(60), "byte {at}"),
-            Err(error) => {
-                refused += 1;
-                assert!(error.to_string().contains("hubd adopt"), "{error}");
-                let is_replaced = dir.join("journal.replaced").exists();
-                assert!(!is_replaced && dir.join("suspect").exists(), "byte {at}");
-            }
-        }
-    });
-    assert!(refused > 5, "{refused} of 60 flips were seen");
+fn after_any_flipped_bit_an_adopted_journal_has_all_records() {
+    let sound = made(60);
+    for file in ["journal/db", "segments/00000000000000000001"] {
+        flipped(sound.path(), file, 30, |dir, at| {
+            Maintenance::Adopt.run(dir).unwrap();
+            assert_eq!(adopted(dir), expected(60), "byte {at} of {file}");
+        });
+    }
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use hub_core::disk::OsDisk;
 use hub_log::journal::disk::DiskJournal;
 use hub_log::journal::epoch::EpochFile;
 use hub_log::journal::sled::{DurabilityChecks, OpenError, Options, SledJournal};
@@ -73,7 +74,7 @@ impl Writer {
         self
     }
 
-    /// Leaves the write-ahead log in front of the store out.
+    /// Leaves the segments in front of the store out.
     pub(super) fn store_only(mut self) -> Self {
         self.store_only = true;
         self
@@ -183,7 +184,7 @@ fn publishes() {
 
 /// Returns the number of the store's last record.
 fn in_store(dir: &Path) -> Seq {
-    let anchor = EpochFile::read(&dir.join("epoch")).unwrap();
+    let anchor = EpochFile::read(&OsDisk, &dir.join("epoch")).unwrap();
     anchor.expect("a journal was opened").synced
 }
 

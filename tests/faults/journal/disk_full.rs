@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use hub_core::record::kinds;
 use hub_log::journal::disk::DiskJournal;
-use hub_log::journal::sled::{Options, SledJournal};
+use hub_log::journal::sled::Options;
 use hub_log::journal::{Entry, Health, Journal, JournalError};
 
 use super::PATIENCE;
@@ -134,7 +134,7 @@ fn a_commit_that_did_not_fit_leaves_nothing() {
 }
 
 #[test]
-fn records_that_do_not_fit_into_the_store_stay_in_the_log() {
+fn records_that_do_not_fit_into_the_store_stay_in_the_segments() {
     let disk = SmallDisk::new(24);
     let journal = disk.open_with(sized(0, 2));
     publish_times(&journal, 50);
@@ -157,40 +157,28 @@ fn records_that_do_not_fit_into_the_store_stay_in_the_log() {
     assert_eq!(all(&journal).unwrap()[..head], stored);
 }
 
-/// Unwritten space of the log reads as zeros, and so does the rest of this commit, so its partial frame looks complete.
+/// Unwritten space of a segment reads as zeros, and so does the rest of this commit, so its partial frame looks complete.
 #[test]
-fn a_commit_that_fits_into_the_log_in_part_is_not_there_after_a_restart() {
+fn a_commit_that_fits_into_a_segment_in_part_is_not_there_after_a_restart() {
     let disk = SmallDisk::new(24);
     // No reserve, because with one the whole commit would fit.
     let open_here = || disk.open_with(sized(0, 2));
-    drop(open_here());
+    acknowledge(&open_here()).unwrap();
     // Like a file system on which rewriting needs additional space.
-    let log = disk.state().join("wal");
-    let size = fs::metadata(&log).unwrap().len();
-    File::create(&log).unwrap().set_len(size).unwrap();
+    let segment = disk.state().join("segments/00000000000000000001");
+    let bytes = fs::read(&segment).unwrap();
+    fs::write(&segment, &bytes[..4096]).unwrap();
+    let sparse = File::options().write(true).open(&segment).unwrap();
+    sparse.set_len(bytes.len() as u64).unwrap();
     let journal = open_here();
     disk.fill_but(4096);
-    let (seq, kind, payload) = (1, kinds::SETTLED, vec![0; 8000].into());
+    let (seq, kind, payload) = (2, kinds::SETTLED, vec![0; 12_000].into());
     let refused = journal.append(&[Entry { seq, kind, payload }]);
     assert!(matches!(refused, Err(JournalError::Full)), "{refused:?}");
-    assert_eq!(open(disk.copied().path()).unwrap().head(), 0);
+    assert_eq!(open(disk.copied().path()).unwrap().head(), 1);
     disk.make_room();
     acknowledge(&journal).unwrap();
-    assert_eq!(journal.head(), 1);
-}
-
-#[test]
-fn the_reserve_that_was_freed_for_the_log_is_allocated_again() {
-    let disk = SmallDisk::new(24);
-    let mut options = sized(4, 0);
-    options.log_bytes = 3 << 20;
-    drop(SledJournal::open(&disk.state(), options).unwrap());
-    disk.fill_but(2 << 20);
-    let journal = disk.open_with(options);
-    assert!(!disk.state().join("reserve").exists());
-    disk.make_room();
-    assert_eq!(journal.health(), Health::Sound);
-    assert_eq!(disk.size_of_reserve(), options.reserve_bytes);
+    assert_eq!(journal.head(), 2);
 }
 
 #[test]

@@ -8,10 +8,11 @@ use hub_log::archive::recover;
 use hub_log::journal::snapshot::Snapshots;
 use hub_log::journal::{Entry, Journal};
 
-use super::{all, copy, open};
+use super::child::Writer;
+use super::{all, copy, open, reopened};
 
-/// 100 records and a snapshot of the first 60. In format 2 the last 40 are in the write-ahead log only.
-const FORMATS: [u32; 2] = [1, 2];
+/// 100 records and a snapshot of the first 60. From format 2 on, the last 40 are not in the store.
+const FORMATS: [u32; 3] = [1, 2, 3];
 
 pub(super) fn fixture(format: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../tests/fixtures/journal-v{format}"))
@@ -45,6 +46,32 @@ fn a_journal_and_a_snapshot_of_every_format_are_read() {
     }
 }
 
+#[test]
+fn a_conversion_killed_at_any_rename_loses_nothing() {
+    for format in [1, 2] {
+        let mut renames = 0;
+        loop {
+            renames += 1;
+            let dir = tempfile::tempdir().unwrap();
+            copy(&fixture(format), dir.path());
+            let kill = format!("inject=/^rename:signal=KILL:when={renames}");
+            let trace = ["-o", "/dev/null", "-e", "trace=/^rename", "-e", &kill];
+            let trace = trace.map(String::from).to_vec();
+            let finished = Writer::new(dir.path(), 0)
+                .under(trace)
+                .run()
+                .status
+                .success();
+            assert_eq!(reopened(dir.path()).len(), 100, "rename {renames}");
+            assert!(!dir.path().join("wal").exists());
+            if finished {
+                break;
+            }
+        }
+        assert!(renames > 1, "{renames}");
+    }
+}
+
 /// The directory must not exist yet.
 #[test]
 #[ignore = "writes the fixture, once a format"]
@@ -60,7 +87,7 @@ fn write_the_fixture() {
     drop(journal);
     let journal = open(dir.path()).unwrap();
     write(&journal, 61..=100);
-    // Before the mover writes these records to the store.
+    // Before the copier writes these records to the store.
     copy(dir.path(), &fixture(*FORMATS.last().unwrap()));
 }
 

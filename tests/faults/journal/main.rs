@@ -53,10 +53,10 @@ fn acknowledge(journal: &dyn Journal) -> Result<(), JournalError> {
     journal.append(&[entry(journal.head() + 1, kinds::SETTLED, 60)])
 }
 
-/// Options with a write-ahead log that a few records fill.
+/// Options with segments that a few records fill.
 fn options() -> Options {
     Options {
-        log_bytes: 64 << 10,
+        segment_bytes: 64 << 10,
         ..Options::default()
     }
 }
@@ -87,6 +87,15 @@ fn made(count: u64) -> tempfile::TempDir {
 fn publish_times(journal: &dyn Journal, count: u64) {
     for _ in 0..count {
         publish(journal).unwrap();
+    }
+}
+
+/// Waits until the store was made anew after a failed write.
+fn made_anew(dir: &Path, journal: &DiskJournal) {
+    let begun = Instant::now();
+    while journal.repairs().stores == 0 || dir.join("suspect").exists() {
+        assert!(begun.elapsed() < PATIENCE, "the store is not made anew");
+        std::thread::yield_now();
     }
 }
 

@@ -40,11 +40,10 @@ fn cuts(
 }
 
 /// A hub is killed before the store's sync, so its writes to the store are only in the page cache. The next hub reads
-/// them there and restarts the log. Then the power is cut. (sled itself nearly always syncs as it opens; our sync
+/// them there. Then the power is cut. (sled itself nearly always syncs as it opens; our sync
 /// covers the rest.)
 #[test]
 fn unsynced_writes_of_a_killed_hub_survive_a_power_cut_after_the_next_start() {
-    // Less than half of the log, so that none of it is overwritten before the next start.
     const BEFORE: u64 = 14;
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("state");
@@ -123,7 +122,7 @@ fn without_syncs_within_a_large_commit_a_power_cut_loses_answered_records() {
     assert!((0..8).any(loses));
 }
 
-/// Removed fence: data in the write-ahead log is not durable without a sync.
+/// Removed fence: data in a segment is not durable without a sync.
 #[test]
 fn without_fdatasync_of_the_log_a_power_cut_loses_answered_records() {
     let cuts = cuts(|it| it.without(|it| &mut it.log_sync), usize::MAX, || false);

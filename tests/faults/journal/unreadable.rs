@@ -9,7 +9,7 @@ use super::adopt::{adopt_under, adopted};
 use super::child::{Writer, inject};
 use super::{all, copy, expected, filled, flipped, made, open, reopened};
 
-/// Enough records for several chunks of the read that precedes sled's.
+/// Enough records for several reads of sled.
 const RECORDS: u64 = 1200;
 
 /// Arguments of strace that fail one read of sled's file, and only that one.
@@ -19,24 +19,35 @@ fn one_read(dir: &Path, when: usize) -> Vec<String> {
 }
 
 #[test]
-fn one_read_error_at_a_start_changes_nothing() {
+fn a_read_error_of_the_store_at_a_start_loses_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let (sound, read) = (dir.path().join("sound"), dir.path().join("read"));
     filled(&sound, RECORDS);
-    let bytes = fs::read(sound.join("journal/db")).unwrap();
-    let reads = bytes.len().div_ceil(1 << 20);
-    assert!(reads > 1);
-    for when in 1..=reads {
+    for when in [1, 2, 3, 5, 9, 20] {
         copy(&sound, &read);
-        let writer = Writer::new(&read, 0).under(one_read(&read, when));
+        let writer = Writer::new(&read, RECORDS + 1).under(one_read(&read, when));
         let output = String::from_utf8(writer.run().stdout).unwrap();
-        assert!(
-            output.contains("refused cannot read"),
-            "read {when}: {output}"
-        );
-        let left = fs::read(read.join("journal/db")).unwrap();
-        assert!(left == bytes, "read {when} changed the file");
-        assert_eq!(reopened(&read), expected(RECORDS));
+        let stored = format!("stored {}", RECORDS + 1);
+        assert!(output.contains(&stored), "read {when}: {output}");
+        assert_eq!(reopened(&read), expected(RECORDS + 1));
+        fs::remove_dir_all(&read).unwrap();
+    }
+}
+
+#[test]
+fn a_bad_sector_of_a_segment_is_restored_from_the_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let (sound, read) = (dir.path().join("sound"), dir.path().join("read"));
+    filled(&sound, 20);
+    // The first read fails, and then its first sector or none.
+    for calls in ["1", "1..2"] {
+        copy(&sound, &read);
+        let segment = read.join("segments/00000000000000000001");
+        let failure = inject(&segment, &format!("pread64:error=EIO:when={calls}"));
+        let writer = Writer::new(&read, 21).under(failure);
+        let output = String::from_utf8(writer.run().stdout).unwrap();
+        assert!(output.contains("stored 21"), "{calls}: {output}");
+        assert_eq!(reopened(&read), expected(21));
         fs::remove_dir_all(&read).unwrap();
     }
 }

@@ -219,12 +219,7 @@ pub(super) fn stop_with(text: &str, tasks: &[&str]) -> AgentEvent {
 }
 
 pub(super) fn failed(reason: &str, permanent: bool) -> AgentEvent {
-    let reason = reason.into();
-    AgentEvent::Failed {
-        reason,
-        permanent,
-        until: None,
-    }
+    AgentEvent::failed(reason, permanent)
 }
 
 pub(super) fn idle() -> AgentEvent {

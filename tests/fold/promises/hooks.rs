@@ -295,6 +295,17 @@ fn the_stop_of_a_persons_turn_in_view_wakes_nobody() {
 }
 
 #[test]
+fn a_prompt_that_another_session_had_sent_is_not_the_persons_at_the_end_of_its_turn() {
+    let mut hub = Hub::new();
+    hub.hook("solo", prompt(Person));
+    let peers = |it: &mut hub_core::command::Hook| (it.watched, it.by_peer) = (true, true);
+    tells(
+        &hub.changed_hook("solo", stop("done"), peers),
+        "complete primary!",
+    );
+}
+
+#[test]
 fn a_workers_stop_wakes_its_parent_also_in_view() {
     let mut hub = working();
     hub.hook("w1", prompt(Person));
@@ -537,4 +548,23 @@ fn an_interrupt_after_a_stop_changes_nothing() {
         hub.hook("w1", over);
         assert_eq!(hub.hook("w1", AgentEvent::Interrupted), []);
     }
+}
+
+#[test]
+fn the_hooks_of_an_agent_with_a_client_of_its_protocol_report_nothing_until_its_end() {
+    let mut hub = Hub::new();
+    let of_client = |happened| {
+        let hook = hub_core::command::Hook {
+            acp: true,
+            ..crate::hook(&name("w1"), happened)
+        };
+        Command::Hook(hook.into())
+    };
+    hub.run(&of_client(AgentEvent::Started));
+    assert_eq!(hub.hook("w1", prompt(Person)), []);
+    hub.run(&of_client(prompt(Person)));
+    assert_eq!(hub.hook("w1", stop("Done.")), []);
+    hub.run(&of_client(AgentEvent::Ended));
+    assert_ne!(hub.hook("w1", AgentEvent::Resumed), []);
+    assert_ne!(hub.hook("w1", prompt(Person)), []);
 }

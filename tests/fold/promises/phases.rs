@@ -159,12 +159,7 @@ fn a_question_in_prose_stays_until_the_person_speaks_whatever_the_hub_begins() {
 fn a_failed_model_blocks_its_session_until_it_works_again() {
     let mut hub = typed();
     let until = hub.now.plus_millis(HOUR);
-    let limit = AgentEvent::Failed {
-        reason: "rate_limit".into(),
-        permanent: false,
-        until: Some(until),
-    };
-    hub.hook("w1", limit);
+    hub.hook("w1", failed_until(until, false));
     let phase = hub.phase("w1");
     assert_eq!(phase.name, PhaseName::Blocked);
     assert_eq!(phase.since, hub.now);
@@ -224,4 +219,89 @@ fn a_sender_that_is_not_registered_waits_only_if_it_says_so() {
         let (hub, _) = Hub::with(kind);
         hub.is_in("w1", phase);
     }
+}
+
+/// A session that is blocked by a limit which ends in an hour.
+fn limited(resumes: bool) -> (Hub, Timestamp) {
+    let mut hub = typed();
+    let until = hub.now.plus_millis(HOUR);
+    hub.hook("w1", failed_until(until, resumes));
+    let (at, chosen) = hub.session("w1").resume().expect("a limit");
+    assert_eq!(chosen, resumes);
+    assert!((0..60_000).contains(&(at.as_millis() - until.as_millis())));
+    (hub, at)
+}
+
+fn failed_until(until: Timestamp, resumes: bool) -> AgentEvent {
+    AgentEvent::Failed {
+        reason: "rate_limit".into(),
+        permanent: false,
+        until: Some(until),
+        resumes,
+    }
+}
+
+/// The texts that the hub sends by the time.
+fn told_at(hub: &mut Hub, at: Timestamp) -> Vec<String> {
+    let is_due = |hub: &Hub| hub.state.next_deadline().is_some_and(|due| due <= at);
+    let mut records = Vec::new();
+    while is_due(hub) {
+        records.extend(hub.tick());
+    }
+    hub.now = at;
+    let notified = records.iter().filter_map(|it| match it {
+        Record::Notified(it) if it.route.from.as_str() == "hub" => Some(it),
+        _ => None,
+    });
+    notified
+        .map(|it| it.route.targets[0].inbox.to_string())
+        .collect()
+}
+
+#[test]
+fn a_session_that_is_still_blocked_goes_on_once_when_its_limit_ends() {
+    let (mut hub, at) = limited(true);
+    assert_eq!(told_at(&mut hub, at.plus_millis(-1)), [""; 0]);
+    hub.is_in("w1", PhaseName::Blocked);
+    assert_eq!(told_at(&mut hub, at), ["w1"]);
+    assert_eq!(told_at(&mut hub, at.plus_millis(HOUR)), [""; 0]);
+    hub.hook("w1", prompt(Wake));
+    let until = hub.now.plus_millis(HOUR);
+    hub.hook("w1", failed_until(until, true));
+    assert_eq!(
+        told_at(&mut hub, until.plus_millis(60_000)),
+        ["w1"],
+        "the next limit"
+    );
+}
+
+#[test]
+fn a_session_that_went_on_by_itself_or_for_which_the_person_did_not_choose_it_is_told_nothing() {
+    let (mut hub, at) = limited(true);
+    hub.hook("w1", prompt(Person));
+    hub.hook("w1", stop("Done."));
+    assert_eq!(told_at(&mut hub, at.plus_millis(HOUR)), [""; 0]);
+    let (mut hub, at) = limited(false);
+    assert_eq!(told_at(&mut hub, at.plus_millis(HOUR)), [""; 0]);
+    let (mut hub, at) = limited(true);
+    hub.end("w1", false);
+    assert_eq!(told_at(&mut hub, at.plus_millis(HOUR)), [""; 0]);
+}
+
+#[test]
+fn the_person_chooses_whether_a_session_goes_on_as_long_as_it_is_blocked() {
+    let (mut hub, at) = limited(false);
+    let session = (project(), name("w1"));
+    let of = hub.session("w1").seq;
+    let choose = |on| Command::Resume {
+        session: session.clone(),
+        of,
+        on,
+    };
+    hub.run(&choose(true));
+    hub.run(&choose(false));
+    hub.run(&choose(true));
+    assert_eq!(told_at(&mut hub, at), ["w1"]);
+    hub.hook("w1", prompt(Wake));
+    assert_eq!(hub.ask(&choose(true)), Err(Refusal::NeedChanged));
 }

@@ -138,7 +138,11 @@ impl Hub {
         let code = serde_json::json!({ "code": made.json()["code"] });
         let login = self.stranger().post_json("/login", code).await;
         let session = login.expect(200).json();
-        let token = session["token"].as_str().expect("a token");
+        self.session(session["token"].as_str().expect("a token"))
+    }
+
+    /// Returns a client over TCP with the token of a session of the dashboard.
+    pub fn session(&self, token: &str) -> Client {
         Client::tcp(self.port, Some(token), &self.contract)
     }
 

@@ -1,6 +1,6 @@
 //! `hubctl dashboard --devices` and `--revoke`: the browsers that are signed in.
 
-use hub_protocol::{Device, Devices, Timestamp};
+use hub_protocol::{Device, Devices, PhoneAccess, Timestamp};
 use reqwest::Method;
 
 use crate::error::Error;
@@ -25,6 +25,12 @@ pub(super) async fn list(hub: &Hub, json: bool) -> Result<(), Error> {
         [
             line(&it.id).into_owned(),
             line(&it.name).into_owned(),
+            match it.access {
+                None => "browser",
+                Some(PhoneAccess::Answers) => "phone, answers",
+                Some(PhoneAccess::Reads) => "phone, only reads",
+            }
+            .to_owned(),
             format!("signed in {} ago", age(it.created_at, now)),
             format!("last used {} ago", age(it.used_at, now)),
             format!("until {}", it.expires_at),

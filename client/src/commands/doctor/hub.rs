@@ -125,10 +125,11 @@ async fn rules(hub: &Hub) -> Vec<Finding> {
     rules.filter_map(fault).collect()
 }
 
-/// Reports what was lost, until the person has settled the hub's question about it.
+/// Reports what was repaired, and what was lost until the person has settled the hub's question about it.
 fn lost(ready: &str) -> Option<Finding> {
     let ready: Ready = parse(ready).ok()?;
-    let todo = "settle the hub's question about it: hubctl questions; a backup may hold them";
+    let todo = "look at the disk (dmesg, smartctl); if something was lost, settle the hub's question about it: hubctl \
+                questions; a backup may hold it";
     ready.detail.map(|it| Finding::problem(it, todo))
 }
 

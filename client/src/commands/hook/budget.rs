@@ -6,8 +6,12 @@ use std::time::{Duration, Instant};
 /// machine the processes wait for the processor, and an answer that comes too late tells the agent nothing.
 const ALL: Duration = Duration::from_secs(1);
 
-/// The deadline for the answer's head. It leaves time to spool the hook.
-const ANSWER_BY: Duration = Duration::from_millis(900);
+/// The same for the prompt of a wake. No person waits for that turn, and without the answer it would begin without the
+/// notifications.
+const OF_WAKE: Duration = Duration::from_secs(10);
+
+/// The deadline for the answer's head, before the end. It leaves time to spool the hook.
+const TO_SPOOL: Duration = Duration::from_millis(100);
 
 /// The deadline for the hub to take earlier events.
 const EARLIER_BY: Duration = Duration::from_millis(400);
@@ -25,18 +29,26 @@ const LONGEST_HOLD: Duration = Duration::from_secs(3_605);
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     started: Instant,
+    all: Duration,
 }
 
 impl Budget {
     pub(super) fn starting_now() -> Self {
         Self {
             started: Instant::now(),
+            all: ALL,
         }
+    }
+
+    /// The same for the prompt of a wake.
+    pub(super) fn of_wake(self) -> Self {
+        let all = OF_WAKE;
+        Self { all, ..self }
     }
 
     /// How long the answer's head may take from now.
     pub(super) fn until_answered(&self) -> Duration {
-        ANSWER_BY.saturating_sub(self.started.elapsed())
+        self.left().saturating_sub(TO_SPOOL)
     }
 
     /// How long earlier events may take from now.
@@ -56,7 +68,7 @@ impl Budget {
 
     /// The time that is left in all.
     pub(super) fn left(&self) -> Duration {
-        ALL.saturating_sub(self.started.elapsed())
+        self.all.saturating_sub(self.started.elapsed())
     }
 
     /// Whether there is time for a sync to disk.

@@ -1,7 +1,7 @@
 //! The JSON of a hook, shortened for sending.
 
 use hub_agents::Agent;
-use hub_protocol::{CUT_MARK, InboxName, for_model};
+use hub_protocol::{CUT_MARK, InboxName, WAKE_MARK, for_model};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -51,6 +51,13 @@ impl Payload {
         self.fields.get(name)?.as_str()
     }
 
+    /// Whether the payload has the field `name` without a value.
+    pub(super) fn is_null(&self, name: &str) -> bool {
+        self.fields
+            .get(name)
+            .is_some_and(serde_json::Value::is_null)
+    }
+
     /// The agent's id of the session, by any agent's name for it.
     pub(super) fn session(&self) -> Option<InboxName> {
         let names = ["session_id", "sessionId", "thread-id", "conversation_id"];
@@ -90,6 +97,15 @@ impl Payload {
     /// Whether the event is the end of a turn.
     pub(super) fn is_stop(&self, agent: Agent) -> bool {
         agent.facts().stops.contains(&self.event())
+    }
+
+    /// Whether the event seems to be the prompt of a wake, by the fields that have the text of a prompt.
+    pub(super) fn is_of_wake(&self) -> bool {
+        let mut texts = ["prompt", "text", "properties"].iter();
+        texts.any(|it| {
+            let text = self.fields.get(*it).map(Value::to_string);
+            text.is_some_and(|it| it.contains(WAKE_MARK))
+        })
     }
 
     /// Whether the event still matters if it arrives late.

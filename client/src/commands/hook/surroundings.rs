@@ -27,14 +27,16 @@ pub(crate) const PANE_DELIVERY: &str = "HUB_PANE_DELIVERY";
 
 /// The surroundings of an agent's session.
 #[derive(Debug)]
-pub(super) struct Surroundings {
+pub(crate) struct Surroundings {
     /// The project, by the rules of every command.
-    pub(super) project: ProjectName,
+    pub(crate) project: ProjectName,
     /// The session's working directory.
     directory: Directory,
     process: Option<Process>,
     /// Whether the session is headless: it answers one prompt and ends.
     pub(super) headless: bool,
+    /// The name that the session was given.
+    given: Option<InboxName>,
 }
 
 impl Surroundings {
@@ -56,11 +58,31 @@ impl Surroundings {
             directory,
             headless: is_single_shot(env, agent, process.as_ref()),
             process,
+            given: None,
         }
     }
 
-    /// A short name for the session: the linked worktree's, or the branch's.
+    /// Collects those of a session in `dir` that this process runs itself, under `name` if it is given one.
+    pub(crate) async fn of_program(
+        context: &Context,
+        dir: &FilePath,
+        name: Option<InboxName>,
+    ) -> Self {
+        let directory = look(context, dir, None).await;
+        Self {
+            project: of_session(&context.env, &directory),
+            directory,
+            headless: false,
+            process: Some(Process::running(std::process::id())),
+            given: name,
+        }
+    }
+
+    /// A short name for the session: the one that it was given, the linked worktree's, or the branch's.
     fn name(&self) -> Option<InboxName> {
+        if self.given.is_some() {
+            return self.given.clone();
+        }
         let name = match &self.directory.worktree {
             Some(name) => name.to_owned(),
             None => self.directory.branch.as_ref()?.replace('/', "-"),
@@ -71,18 +93,26 @@ impl Surroundings {
     /// The path of the request, with the surroundings in its query. `asks_view` says that it matters whether the person has
     /// the session in view: at the end of a turn, and at a dialog.
     pub(super) fn path(&self, env: &Env, args: &HookArgs, asks_view: bool) -> Path {
+        let given = given_session(env).ok().flatten();
+        let given = given.filter(|_| is_given_to(env, self.process.as_ref()));
+        // The terminal of a headless session shows the program that started it, so it is not checked.
+        let watched = asks_view && !self.headless && is_watched(env);
+        self.event_path(env, args.agent.as_str())
+            .maybe("session", given.map(|it| it.value))
+            .maybe("watched", watched.then_some(true))
+            .with("rewake", args.rewake && !self.headless)
+            .maybe("watches", args.rewake.then_some(true))
+    }
+
+    /// The path of any event of `reporter`, with what does not depend on the event.
+    pub(crate) fn event_path(&self, env: &Env, reporter: &str) -> Path {
         let var = |name: &str| env.var(name).and_then(|value| value.to_str());
         let name_of = |name: &str| var(name)?.parse::<InboxName>().ok();
         let agent = self.process.as_ref();
         let directory = &self.directory;
-        let given = given_session(env).ok().flatten();
-        let given = given.filter(|_| is_given_to(env, agent));
-        // The terminal of a headless session shows the program that started it, so it is not checked.
-        let watched = asks_view && !self.headless && is_watched(env);
         Path::new("/hooks")
-            .segment(args.agent)
+            .segment(reporter)
             .with("project", &self.project)
-            .maybe("session", given.map(|it| it.value))
             .maybe("parent", name_of("HUB_PARENT"))
             .maybe("role", var("HUB_ROLE"))
             .maybe("name", self.name())
@@ -96,9 +126,6 @@ impl Surroundings {
             .maybe("pane", var("TMUX_PANE"))
             .maybe("pane_delivery", allows_pane_delivery(env).then_some(true))
             .with("headless", self.headless)
-            .maybe("watched", watched.then_some(true))
-            .with("rewake", args.rewake && !self.headless)
-            .maybe("watches", args.rewake.then_some(true))
     }
 }
 

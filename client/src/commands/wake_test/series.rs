@@ -28,7 +28,7 @@ pub(super) struct Series<'a> {
     pub(super) pause: Duration,
 }
 
-/// What happened to the wakes.
+/// The fate of the wakes.
 #[derive(Default)]
 struct Summary {
     ways: BTreeMap<&'static str, u32>,
@@ -43,8 +43,8 @@ impl Series<'_> {
     pub(super) async fn run(&self, count: u32, wanted: Option<Way>) -> Result<Exit, Error> {
         let mut summary = Summary::default();
         for _ in 0..count {
-            // The hub looks at a pane only when something is pending.
-            if let Some(way) = wanted.filter(|it| it.is_pushed() && *it != Way::Pane) {
+            // The hub looks at a pane only when something is pending, and a hook does not wait.
+            if let Some(way) = wanted.filter(|it| !matches!(it, Way::Pane | Way::Hook)) {
                 self.until_waiting(way).await?;
             }
             tokio::time::sleep(self.pause.mul_f64(random::fraction()?)).await;
@@ -63,8 +63,8 @@ impl Series<'_> {
         })
     }
 
-    /// Returns when the hub waits in the session's place in this way, or the patience is over. During a turn the hub does
-    /// not, and hooks deliver.
+    /// Returns when a waiter of this way holds the inbox, or the patience is over. It comes back after the turn of the last
+    /// wake, so the session is idle, and no hook delivers.
     async fn until_waiting(&self, wanted: Way) -> Result<(), Error> {
         let began = Instant::now();
         loop {

@@ -66,6 +66,7 @@ impl App {
             (Action::Reply, _) => self.reply(&target),
             (Action::Go, _) => return go(&target),
             (Action::Seen, _) => return self.mark(&target),
+            (Action::Continue, _) => return self.let_go_on(target.need),
             (Action::Done | Action::Snooze, _) => return self.close(action, target.need, now),
             (_, Some(question)) => self.decide(action, question, now),
             (_, None) => self.note = "Select a question or a permission for that".into(),
@@ -255,6 +256,16 @@ impl App {
             Action::Snooze => Request::Snooze(need, now.plus_millis(SNOOZE)),
             _ => Request::Done(need),
         }]
+    }
+
+    /// Lets the selected session go on when its limit ends, or not any more.
+    fn let_go_on(&mut self, need: Option<String>) -> Vec<Request> {
+        let limited = need.and_then(|id| Some((self.store.need(&id)?.resume?, id)));
+        if let Some((resume, id)) = limited {
+            return vec![Request::Resume(id, !resume.chosen)];
+        }
+        self.note = "It waits for no limit whose end is known".into();
+        Vec::new()
     }
 
     fn input(&mut self, purpose: Purpose, prompt: &str, text: &str) {

@@ -8,6 +8,9 @@ const EVENTS = new Set([
   "session.execution.interrupted",
 ]);
 
+// The error of a message that the person interrupted.
+const ABORTED = "MessageAbortedError";
+
 // The events of its dialogs.
 const DIALOGS = new Set([
   "permission.asked",
@@ -57,15 +60,17 @@ const server = async ({ client, directory }) => {
         });
     return undefined;
   };
-  const last = async (id) => {
+  // The end of a turn. OpenCode says after an interrupted one too that the session is idle, once or twice, and maybe only after
+  // the next prompt, so its last message tells: it is not completed, or aborted.
+  const end = async (id) => {
     const { data } = await client.session.messages({ path: { id } });
     const message = data.findLast((it) => it.info.role === "assistant");
-    return message?.parts
+    const text = message?.parts
       .flatMap((part) => (part.type === "text" ? [part.text] : []))
       .join("\n");
+    const { time, error } = message?.info ?? {};
+    return { text, interrupted: !time?.completed || error?.name === ABORTED };
   };
-  // Sessions whose turn was interrupted: OpenCode says then that they are idle too, once or twice.
-  const interrupted = new Set();
   // Prompts that were reported before they were submitted.
   const reported = new Set();
   const hub = connect({
@@ -86,12 +91,11 @@ const server = async ({ client, directory }) => {
     event: async ({ event: { type, properties } }) => {
       const session = properties?.sessionID;
       if (!session) return;
-      if (properties.error?.name === "MessageAbortedError")
-        interrupted.add(session);
       if (type === "session.idle") {
-        if (interrupted.has(session)) return;
+        const { text, interrupted } = await end(session).catch(() => ({}));
+        if (interrupted) return;
         await hub.report(session, type, properties, {
-          last_assistant_message: await last(session).catch(() => ""),
+          last_assistant_message: text ?? "",
         });
       } else if (EVENTS.has(type)) await hub.report(session, type, properties);
       else if (DIALOGS.has(type))
@@ -101,7 +105,6 @@ const server = async ({ client, directory }) => {
       if (type === "session.deleted") await hub.end(session);
     },
     "chat.message": async ({ sessionID }, { parts }) => {
-      interrupted.delete(sessionID);
       const part = parts.find((it) => it.type === "text");
       if (!part || reported.delete(`${sessionID} ${part.text}`)) return;
       const text = await hub.prompt(sessionID, part.text);

@@ -6,9 +6,8 @@ use std::io;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::object_store::{Config, GetErrorKind, ObjectStore};
 use bytes::{Buf as _, BufMut as _};
-use hub_log::journal::sled::{
-    DirLock, JournalOrigin, OpenError, Options, SledJournal, StagedJournal,
-};
+use hub_log::journal::disk::DiskJournal;
+use hub_log::journal::sled::{DirLock, JournalOrigin, OpenError, Options, StagedJournal};
 use hub_log::journal::snapshot::{FoldSnapshot, Snapshots};
 use hub_log::journal::{Entry, Journal as _, JournalError};
 use hub_protocol::{Epoch, Seq};
@@ -121,7 +120,7 @@ pub async fn copy(
         reserve_bytes: 0,
         ..Options::default()
     };
-    let journal = SledJournal::open(&staged.files().root, options)?;
+    let journal = DiskJournal::open(&staged.files().root, options)?;
     fill(&journal, shared, (first, end), seq).await?;
     journal.close()?;
     Snapshots::new(&staged.files().snapshots(), epoch).save(seq, &fold)?;
@@ -133,7 +132,7 @@ pub async fn copy(
 
 /// Stores the commits from `position` on, until record `to` is there.
 async fn fill(
-    journal: &SledJournal,
+    journal: &DiskJournal,
     shared: &SharedLog,
     (mut position, mut end): (u64, LogEnd),
     to: Seq,

@@ -9,6 +9,7 @@ use crate::fold::SessionKey;
 
 /// One event of an agent's session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // each a flag of its own
 pub struct Hook {
     /// The project in which the event was reported.
     pub project: ProjectName,
@@ -23,6 +24,9 @@ pub struct Hook {
     pub other: Option<Process>,
     /// Whether the session's process also runs other sessions, so that it does not identify this one.
     pub shares_process: bool,
+    /// Whether `hub-acp` reports it, which speaks with the agent in the person's place.
+    #[serde(default)]
+    pub acp: bool,
     /// The subagent in which it happened, by the agent's id of it; `None` in the session itself.
     pub subagent: Option<String>,
     /// The event.
@@ -31,6 +35,8 @@ pub struct Hook {
     pub event: String,
     /// Whether the person has the session's terminal in view.
     pub watched: bool,
+    /// Whether it is known by the end of the turn that another session sent the prompt.
+    pub by_peer: bool,
     /// How the hook's request is held for an answer, if it is.
     pub held: Option<HeldHook>,
     /// The Idempotency-Key, if the event has one: it is processed once for each key.
@@ -77,10 +83,12 @@ impl Hook {
             info: SessionInfo::default(),
             other: None,
             shares_process: false,
+            acp: false,
             subagent: None,
             happened,
             event: event.into(),
             watched: false,
+            by_peer: false,
             held: None,
             once: None,
             derived_at: Some(derived_at),

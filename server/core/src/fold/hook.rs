@@ -52,10 +52,13 @@ impl State {
         if known.map_or(ends, is_late) {
             return Ok(Vec::new());
         }
+        if !hook.acp && known.is_some_and(Session::has_acp_client) {
+            return Ok(Vec::new());
+        }
         let moves = process::moves(hook, known);
         let begins = hook.happened.starts()
             || moves
-            || known.is_none_or(|it| !it.has_hooks())
+            || known.is_none_or(|it| !it.has_hooks() || hook.acp && !it.has_acp_client())
             || self.sessions.is_retitled(place, &hook.info)
             || alias.is_some();
         let mut transaction = Transaction::new(self, now, leased);
@@ -149,7 +152,8 @@ impl HookContext<'_, '_> {
                 reason,
                 permanent,
                 until,
-            } => self.failed(reason, *permanent, *until),
+                resumes,
+            } => self.failed(reason, *permanent, (*until, *resumes)),
             AgentEvent::Idle { text } => self.idle(text),
             AgentEvent::Asks {
                 text,
@@ -265,7 +269,11 @@ impl HookContext<'_, '_> {
     }
 
     fn stopped(&mut self, text: &str, tasks: &[String]) -> Result<(), Refusal> {
-        let turn = self.session().map(|it| it.turn.clone()).unwrap_or_default();
+        let mut turn = self.session().map(|it| it.turn.clone()).unwrap_or_default();
+        if self.hook.by_peer && turn.by == TurnCause::Person && !turn.stopped {
+            turn.by = TurnCause::Peer;
+            self.note(Turn::Attributed { by: turn.by });
+        }
         // A turn has no dialog after its end; one that nobody could answer was denied.
         let place = (self.project, self.key);
         self.transaction.withdraw_dialogs(place, |it| it.is_none());
@@ -394,7 +402,7 @@ impl HookContext<'_, '_> {
         &mut self,
         reason: &str,
         permanent: bool,
-        until: Option<Timestamp>,
+        (until, resumes): (Option<Timestamp>, bool),
     ) -> Result<(), Refusal> {
         if permanent {
             let msg = format!("Agent {} failed: {reason}", self.name());
@@ -408,6 +416,7 @@ impl HookContext<'_, '_> {
             self.note(Turn::Failed {
                 reason: reason.to_owned(),
                 until,
+                resumes: resumes && until.is_some(),
             });
         }
         Ok(())
@@ -498,7 +507,8 @@ impl HookContext<'_, '_> {
 
     /// Notifies that the session is over. `cut_off` says why its turn is unfinished, if it is.
     fn ended(&mut self, cut_off: Option<String>) -> Result<(), Refusal> {
-        if !self.is_last() {
+        // `hub-acp` ends all processes of its agent.
+        if !self.hook.acp && !self.is_last() {
             return Ok(());
         }
         let name = self.name();

@@ -12,6 +12,8 @@ pub(super) const PATIENCE_MS: i64 = 10 * 60 * 1000;
 /// How long after its last worker has stopped a session that waited for it counts as waiting, in milliseconds: usually that
 /// wakes it.
 const WOKEN_WITHIN_MS: i64 = 10 * 1000;
+/// The time within which the sessions with the same limit go on, in seconds.
+const RESUMED_WITHIN_S: u64 = 60;
 /// How long after its end a session's inbox is closed, in milliseconds.
 const INBOX_KEPT_MS: i64 = 24 * 3600 * 1000;
 /// The most ids, and the most short names from before, that mean one session; the oldest no longer does then.
@@ -94,6 +96,9 @@ pub struct Registered {
     /// Whether its agent's hooks have reported it.
     #[serde(default)]
     pub hooks: bool,
+    /// Whether `hub-acp` speaks with its agent, and reports what its hooks would.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub acp: bool,
     /// The short name that it had until another session took it after this one's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former: Option<String>,
@@ -127,6 +132,9 @@ pub(super) struct TurnState {
     /// When the agent may go on after its model failed, if it reported that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     goes_on_at: Option<Timestamp>,
+    /// Whether the hub lets it go on then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    resumes: bool,
     /// The state before the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<SessionState>,
@@ -172,6 +180,8 @@ pub(super) enum SessionDue {
     Waits,
     /// Its model failed, and no event followed.
     Fails(String),
+    /// Its limit has ended, and the hub lets it go on.
+    Resumes,
     /// Its inbox must be closed.
     InboxCloses,
 }
@@ -223,6 +233,11 @@ impl Session {
     pub fn processes(&self) -> impl Iterator<Item = &Process> {
         let last = self.info().and_then(|it| it.process.as_ref());
         last.into_iter().chain(self.others.iter().rev())
+    }
+
+    /// Whether `hub-acp` speaks with its agent: then the agent's hooks repeat what `hub-acp` reports.
+    pub(super) fn has_acp_client(&self) -> bool {
+        self.is_alive() && self.registered.as_ref().is_some_and(|it| it.acp)
     }
 
     /// Whether this process, which reports it by hooks, is the only one that runs the session.
@@ -288,6 +303,19 @@ impl Session {
         self.turn.goes_on_at
     }
 
+    /// Returns when the hub can let it go on, and whether it will, if it is blocked by a limit whose end is known. Sessions
+    /// with the same limit go on one after another, within a minute after its end.
+    pub fn resume(&self) -> Option<(Timestamp, bool)> {
+        let blocked = self.failure().is_some() || self.state == Some(SessionState::Error);
+        let ends_at = self
+            .turn
+            .goes_on_at
+            .filter(|_| blocked && self.is_alive())?;
+        let registered = self.registered.as_ref().filter(|_| !self.is_headless())?;
+        let spread = i64::try_from(registered.seq % RESUMED_WITHIN_S).unwrap_or_default();
+        Some((ends_at.plus_millis(spread * 1000), self.turn.resumes))
+    }
+
     /// Returns when the session last reported a state or its registration.
     pub(super) fn last_news(&self) -> Timestamp {
         let since = self.registered.as_ref().map(|it| it.since);
@@ -351,6 +379,7 @@ impl Session {
         it.keep_old_name(record);
         if self.ended_at.is_some() {
             self.others.clear();
+            it.acp = false;
         }
         merge(&mut it.info, &record.info);
         let is_other = |process: &Process| {
@@ -363,6 +392,7 @@ impl Session {
         self.others.drain(..surplus);
         it.measure();
         it.hooks |= record.hooks;
+        it.acp |= record.acp;
         if let Some(alias) = &record.alias
             && !it.aliases.contains(alias)
         {
@@ -383,7 +413,9 @@ impl Session {
     }
 
     pub(super) fn note_turn(&mut self, seq: Seq, turn: &Turn, evidence: &str, at: Timestamp) {
-        evidence.clone_into(&mut self.evidence);
+        if !evidence.is_empty() {
+            evidence.clone_into(&mut self.evidence);
+        }
         match turn {
             Turn::Began { by, first } => {
                 if matches!(by, TurnCause::Person | TurnCause::Agent | TurnCause::Peer) {
@@ -418,11 +450,21 @@ impl Session {
                     self.closed = None;
                 }
             }
-            Turn::Failed { reason, until } => {
+            Turn::Failed {
+                reason,
+                until,
+                resumes,
+            } => {
                 self.turn.fails_from = Some((at.plus_millis(PATIENCE_MS), reason.clone()));
-                self.turn.goes_on_at = *until;
+                (self.turn.goes_on_at, self.turn.resumes) = (*until, *resumes);
+                // It is the first that is known of it.
+                if self.state.is_none() {
+                    (self.seq, self.ts) = (seq, at);
+                }
                 self.closed = None;
             }
+            Turn::Attributed { by } => self.turn.by = *by,
+            Turn::Resumes { on } => self.turn.resumes = *on,
         }
     }
 
@@ -435,7 +477,9 @@ impl Session {
         let waits = self.turn.waits_from.map(|at| (at, SessionDue::Waits));
         let fails = self.turn.fails_from.clone();
         let fails = fails.map(|(at, reason)| (at, SessionDue::Fails(reason)));
-        [waits, fails]
+        let resumes = self.resume().filter(|(_, on)| *on);
+        let resumes = resumes.map(|(at, _)| (at, SessionDue::Resumes));
+        [waits, fails, resumes]
             .into_iter()
             .flatten()
             .min_by_key(|(at, _)| *at)

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::hook::WAITING;
 use super::session::{Session, SessionDue, changed};
+use super::session_reports::resumes;
 use super::sessions::Sessions;
 use super::transaction::Transaction;
 use super::{Leased, State, texts};
@@ -15,6 +16,8 @@ use crate::record::{InboxClosed, Record, SessionEnded, SessionSet};
 const MAX_NUMBER: usize = 99;
 /// The most bytes of a short name.
 const MAX_NAME: usize = 40;
+/// The text with which a session goes on after its limit.
+const LIMIT_OVER: &str = "Your usage limit has ended: go on with what you were doing.";
 
 impl State {
     pub(super) fn decide_register(
@@ -38,6 +41,7 @@ impl State {
         at: Timestamp,
     ) -> Option<Record> {
         let hooks = hook.is_some();
+        let acp = hook.is_some_and(|it| it.acp);
         let known = self.sessions.get(project, key);
         let registered = known.and_then(|it| it.registered.as_ref());
         let mut info = info.clone();
@@ -57,7 +61,7 @@ impl State {
         let alias = alias.filter(|alias| {
             *alias != key && !registered.is_some_and(|it| it.aliases.contains(alias))
         });
-        let is_new = registered.is_none_or(|it| !it.hooks && hooks)
+        let is_new = registered.is_none_or(|it| !it.hooks && hooks || !it.acp && acp)
             || known.is_some_and(|it| !it.is_alive())
             || alias.is_some()
             || info != blank;
@@ -66,6 +70,7 @@ impl State {
                 info: info.into(),
                 alias: alias.cloned(),
                 hooks,
+                acp,
                 ..SessionSet::of((project, key), at)
             })
         })
@@ -216,6 +221,10 @@ impl Transaction<'_> {
                         Some(json!({ "via": "hook", "said": reason })),
                     )
                 }
+                SessionDue::Resumes => {
+                    self.resume_session(place);
+                    continue;
+                }
                 SessionDue::InboxCloses => {
                     self.also([Record::InboxClosed(InboxClosed {
                         project: project.clone(),
@@ -230,6 +239,13 @@ impl Transaction<'_> {
             draft.body.data = data;
             self.post_or_record(draft);
         }
+    }
+
+    /// Lets a session go on whose limit has ended, once.
+    fn resume_session(&mut self, (project, key): (&ProjectName, &InboxName)) {
+        let notice = self.notice(project, key.clone(), Kind::Message, LIMIT_OVER.into());
+        self.post_or_record(notice);
+        self.also([resumes((project, key), false, self.now)]);
     }
 }
 

@@ -1,12 +1,27 @@
 //! What records report about a session: its state, its turn, its end, and that the person closed what it needs.
 
-use hub_protocol::{Kind, Seq, Timestamp};
+use hub_protocol::{InboxName, Kind, ProjectName, Seq, Timestamp};
 
 use super::session::{Session, SessionKey};
 use super::sessions::Sessions;
 use crate::command::Refusal;
 use crate::notification::HOOK_KEYS;
-use crate::record::{NeedClosed, Record, Route, SessionEnded, Target, TurnNoted};
+use crate::record::{NeedClosed, Record, Route, SessionEnded, Target, Turn, TurnNoted};
+
+/// The record that the hub lets a session go on when its limit ends, or not.
+pub(super) fn resumes(
+    (project, session): (&ProjectName, &InboxName),
+    on: bool,
+    at: Timestamp,
+) -> Record {
+    Record::TurnNoted(TurnNoted {
+        project: project.clone(),
+        session: session.clone(),
+        turn: Turn::Resumes { on },
+        evidence: String::new(),
+        at,
+    })
+}
 
 impl Sessions {
     /// Applies the state of a session that a notification reports, if it reports one.
@@ -65,6 +80,21 @@ impl Sessions {
             until,
             at,
         })])
+    }
+
+    /// Decides whether the hub lets a session go on when its limit ends. Refuses it if the session is no longer blocked by it.
+    pub(super) fn decide_resume(
+        &self,
+        (project, key): &SessionKey,
+        (of, on): (Seq, bool),
+        at: Timestamp,
+    ) -> Result<Vec<Record>, Refusal> {
+        let session = self.get(project, key).filter(|it| it.seq == of);
+        let (_, known) = session
+            .and_then(Session::resume)
+            .ok_or(Refusal::NeedChanged)?;
+        let record = (known != on).then(|| resumes((project, key), on, at));
+        Ok(record.into_iter().collect())
     }
 
     /// Applies the person's end of what a session needs.

@@ -34,8 +34,10 @@ pub struct Sessions {
     due: Deadlines<SessionKey>,
     /// Live sessions that may become primary, best first.
     leaders: BTreeMap<ProjectName, BTreeSet<(Rank, InboxName)>>,
-    /// Aliases and short names, also former ones, of registered sessions.
-    names: HashMap<ProjectName, HashMap<String, InboxName>>,
+    /// The projects that have a session with this first id.
+    ids: HashMap<InboxName, BTreeSet<ProjectName>>,
+    /// Registered sessions by their aliases and short names, also former ones, in each project.
+    names: HashMap<String, BTreeMap<ProjectName, InboxName>>,
 }
 
 /// The rank of a session among those that may become primary: chosen ones before others, then the first registered.
@@ -97,7 +99,7 @@ impl Sessions {
         if let Some((key, _)) = self.projects.get(project)?.get_key_value(name) {
             return Some(key);
         }
-        self.names.get(project)?.get(name)
+        self.names.get(name)?.get(project)
     }
 
     /// Returns the sessions that this id or name means, at most one in each project.
@@ -105,9 +107,19 @@ impl Sessions {
         &self,
         name: &InboxName,
     ) -> impl Iterator<Item = (&ProjectName, &InboxName, &Session)> {
-        self.projects.iter().filter_map(move |(project, sessions)| {
+        let mut projects: Vec<_> = self.ids.get(name).into_iter().flatten().collect();
+        projects.extend(
+            self.names
+                .get(name.as_str())
+                .into_iter()
+                .flatten()
+                .map(|it| it.0),
+        );
+        projects.sort_unstable();
+        projects.dedup();
+        projects.into_iter().filter_map(move |project| {
             let key = self.key_of(project, name.as_str())?;
-            Some((project, key, sessions.get(key)?))
+            Some((project, key, self.get(project, key)?))
         })
     }
 
@@ -169,7 +181,11 @@ impl Sessions {
     ) {
         let place = (project.clone(), key.clone());
         let sessions = self.projects.entry(project.clone()).or_default();
-        self.count += usize::from(!sessions.contains_key(key));
+        if !sessions.contains_key(key) {
+            self.count += 1;
+            let projects = self.ids.entry(key.clone()).or_default();
+            projects.insert(project.clone());
+        }
         let session = sessions.entry(key.clone()).or_default();
         let (before, was_busy) = (Indexed::of(session), session.is_busy());
         change(session);
@@ -212,10 +228,8 @@ impl Sessions {
         let set = |session: &mut Session| dropped = session.set(seq, record);
         self.take_names(record);
         self.change(&record.project, &record.session, seq, set);
-        if let Some(names) = self.names.get_mut(&record.project) {
-            for name in dropped {
-                names.remove(name.as_str());
-            }
+        for name in dropped {
+            self.unname(&record.project, name.as_str());
         }
         self.index_names(&record.project, &record.session);
     }
@@ -224,17 +238,15 @@ impl Sessions {
     /// keeps its former name for people to read.
     fn take_names(&mut self, record: &SessionSet) {
         let (project, key) = (&record.project, &record.session);
-        let Some(names) = self.names.get_mut(project) else {
-            return;
-        };
         if record.info.name.is_some() {
-            let known = self.projects.get(project).and_then(|it| it.get(key));
-            let old = known.and_then(Session::name);
-            old.map(|old| names.remove(old));
+            let old = self.get(project, key).and_then(Session::name);
+            if let Some(old) = old.map(str::to_owned) {
+                self.unname(project, &old);
+            }
         }
         let alias = record.alias.as_ref().map(InboxName::as_str);
         for name in alias.into_iter().chain(record.info.name.as_deref()) {
-            let of = names.remove(name).filter(|of| of != key);
+            let of = self.unname(project, name).filter(|of| of != key);
             let other = of.and_then(|of| self.projects.get_mut(project)?.get_mut(&of));
             if let Some(it) = other.and_then(|it| it.registered.as_mut()) {
                 it.aliases.retain(|alias| alias.as_str() != name);
@@ -291,14 +303,21 @@ impl Sessions {
         else {
             return;
         };
-        let names = self.names.entry(project.clone()).or_default();
         let others = it.other_names().map(ToString::to_string);
         for name in others.chain(it.info.name.clone()) {
-            names.insert(name, key.clone());
+            let sessions = self.names.entry(name).or_default();
+            sessions.insert(project.clone(), key.clone());
         }
-        if names.is_empty() {
-            self.names.remove(project);
+    }
+
+    /// Takes a name from the session that has it in this project; returns the session.
+    fn unname(&mut self, project: &ProjectName, name: &str) -> Option<InboxName> {
+        let sessions = self.names.get_mut(name)?;
+        let of = sessions.remove(project);
+        if sessions.is_empty() {
+            self.names.remove(name);
         }
+        of
     }
 
     fn forget_oldest(&mut self) {
@@ -321,15 +340,26 @@ impl Sessions {
         if let Some(session) = sessions.remove(key) {
             self.count -= 1;
             self.unindex(Indexed::of(&session), &(project.clone(), key.clone()));
+            self.forget_names(project, key, &session);
         }
         if self.projects.get(project).is_some_and(BTreeMap::is_empty) {
             self.projects.remove(project);
-            self.names.remove(project);
             self.primaries.remove(project);
-        } else if let Some(names) = self.names.get_mut(project) {
-            names.retain(|_, of| of != key);
-            if names.is_empty() {
-                self.names.remove(project);
+        }
+    }
+
+    fn forget_names(&mut self, project: &ProjectName, key: &InboxName, session: &Session) {
+        if let Some(projects) = self.ids.get_mut(key) {
+            projects.remove(project);
+            if projects.is_empty() {
+                self.ids.remove(key);
+            }
+        }
+        let others = session.registered.iter().flat_map(Registered::other_names);
+        let others = others.map(InboxName::as_str);
+        for name in others.chain(session.name()) {
+            if self.names.get(name).and_then(|it| it.get(project)) == Some(key) {
+                self.unname(project, name);
             }
         }
     }

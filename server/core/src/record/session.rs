@@ -19,6 +19,9 @@ pub struct SessionSet {
     /// Whether the agent's hooks reported it.
     #[serde(default)]
     pub hooks: bool,
+    /// Whether `hub-acp` reported it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub acp: bool,
     /// Another process that runs it too from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub also: Option<Process>,
@@ -38,6 +41,7 @@ impl SessionSet {
             info: Box::default(),
             alias: None,
             hooks: false,
+            acp: false,
             also: None,
             left: None,
             at,
@@ -54,9 +58,9 @@ pub struct TurnNoted {
     pub session: InboxName,
     /// The step that the hook reported.
     pub turn: Turn,
-    /// The source of the report, shown to people: `Stop hook`.
+    /// The source of the report, shown to people: `Stop hook`; empty if no hook reported it.
     pub evidence: String,
-    /// When the hook reported it.
+    /// When it was reported.
     pub at: Timestamp,
 }
 
@@ -71,6 +75,11 @@ pub enum Turn {
         /// The first record of the turn, if that is not this one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         first: Option<Seq>,
+    },
+    /// It became known who began the turn.
+    Attributed {
+        /// The cause of the turn.
+        by: TurnCause,
     },
     /// The agent stopped.
     Stopped {
@@ -94,6 +103,14 @@ pub enum Turn {
         /// When the agent may go on, if it reported that.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<Timestamp>,
+        /// Whether the hub lets the session go on then.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        resumes: bool,
+    },
+    /// The person, or the hub once it has done so, decided whether the session goes on when its limit ends.
+    Resumes {
+        /// Whether it does.
+        on: bool,
     },
 }
 

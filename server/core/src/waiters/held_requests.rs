@@ -66,12 +66,12 @@ impl Drop for Held {
 }
 
 impl HeldRequests {
-    /// No held requests, after this record of an earlier hub.
-    pub(super) fn new(earlier: Seq) -> Self {
+    /// No held requests now, after this record of an earlier hub.
+    pub(super) fn new(earlier: Seq, now: Instant) -> Self {
         Self {
             held: HashMap::new(),
             earlier,
-            expected_until: Instant::now() + RETURN,
+            expected_until: now + RETURN,
         }
     }
 
@@ -103,10 +103,10 @@ impl HeldRequests {
     }
 
     /// Returns whether the hook of this question is connected.
-    pub(super) fn connection(&self, id: Seq) -> HookConnection {
+    pub(super) fn connection(&self, id: Seq, now: Instant) -> HookConnection {
         if self.contains(id) {
             HookConnection::Held
-        } else if id <= self.earlier && Instant::now() < self.expected_until {
+        } else if id <= self.earlier && now < self.expected_until {
             HookConnection::Expected
         } else {
             HookConnection::Gone
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn dropping_the_guard_anywhere_releases_the_request_and_tells_the_watchers() {
         let presence = watch::Sender::new(0);
-        let mut held = HeldRequests::new(0);
+        let mut held = HeldRequests::new(0, Instant::now());
         let time = HeldTime {
             until: Timestamp::now(),
             delays: false,
@@ -146,8 +146,10 @@ mod tests {
 
     #[test]
     fn only_the_hooks_of_an_earlier_hub_are_expected() {
-        let held = HeldRequests::new(7);
-        assert_eq!(held.connection(7), HookConnection::Expected);
-        assert_eq!(held.connection(8), HookConnection::Gone);
+        let now = Instant::now();
+        let held = HeldRequests::new(7, now);
+        assert_eq!(held.connection(7, now), HookConnection::Expected);
+        assert_eq!(held.connection(8, now), HookConnection::Gone);
+        assert_eq!(held.connection(7, now + RETURN), HookConnection::Gone);
     }
 }

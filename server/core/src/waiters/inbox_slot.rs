@@ -1,20 +1,21 @@
 //! Inbox slots: the waiter at one inbox, and the leases on its items.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use hub_protocol::{InboxName, ProjectName, Seq};
 
 use super::Waiters;
 use super::lease::LeaseId;
 use super::waiter::WaiterId;
+use crate::fold::State;
 
 /// The slot of one inbox.
 #[derive(Debug, Default)]
 pub(super) struct InboxSlot {
     pub(super) waiter: Option<WaiterId>,
-    pub(super) leased: HashMap<Seq, LeaseId>,
+    pub(super) leased: BTreeMap<Seq, LeaseId>,
     /// Items that were offered but not acknowledged; the next offer is marked as redelivered.
-    pub(super) returned: HashSet<Seq>,
+    pub(super) returned: BTreeSet<Seq>,
 }
 
 impl InboxSlot {
@@ -55,11 +56,13 @@ impl Waiters {
         self.slots.retain(|_, inboxes| !inboxes.is_empty());
     }
 
-    /// Forgets the leases of an inbox that was closed.
-    pub fn closed(&mut self, project: &ProjectName, inbox: &InboxName) {
+    /// Forgets the leases of an inbox that was closed. What has arrived since may be leased already.
+    pub fn closed(&mut self, state: &State, project: &ProjectName, inbox: &InboxName) {
+        let pending = state.inboxes.get(project, inbox);
+        let is_pending = |id: &Seq| pending.is_some_and(|it| it.get(*id).is_some());
         let slot = self.slot_mut(project, inbox);
-        slot.leased.clear();
-        slot.returned.clear();
+        slot.leased.retain(|id, _| is_pending(id));
+        slot.returned.retain(is_pending);
         self.forget_idle(project, inbox);
     }
 

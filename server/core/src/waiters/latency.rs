@@ -76,6 +76,7 @@ mod tests {
 
     fn later(now: Now, ms: u16) -> Now {
         Now {
+            boot_ms: now.boot_ms,
             wall: now.wall.plus_millis(ms.into()),
             mono: now.mono + std::time::Duration::from_millis(ms.into()),
         }

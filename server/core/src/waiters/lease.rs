@@ -109,18 +109,28 @@ impl Waiters {
         }
     }
 
-    /// Ends the lease on items that a reader has no room for. They are offered again as if they had never been leased.
+    /// Ends the lease on items that the reader `by` has no room for. They are offered again as if they had never been leased.
+    /// What another reader has by now stays leased.
     pub fn give_back(
         &mut self,
         state: &State,
-        project: &ProjectName,
+        (project, by): (&ProjectName, Option<&str>),
         items: &[(InboxName, Vec<Seq>)],
         now: Now,
     ) {
         for (inbox, ids) in items {
             self.latencies.forget(inbox, ids);
-            let slot = self.slot_mut(project, inbox);
-            slot.leased.retain(|id, _| !ids.contains(id));
+            let of_reader =
+                |id: &LeaseId| self.leases.get(id).is_some_and(|it| it.by.as_deref() == by);
+            let is_its = |id: &Seq| {
+                self.slot(project, inbox)
+                    .and_then(|it| it.leased.get(id))
+                    .is_some_and(of_reader)
+            };
+            let own: BTreeSet<Seq> = ids.iter().copied().filter(is_its).collect();
+            self.slot_mut(project, inbox)
+                .leased
+                .retain(|id, _| !own.contains(id));
         }
         self.offer_again(state, project, items, now);
     }

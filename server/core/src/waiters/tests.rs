@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::*;
 use crate::filter::Filter;
-use crate::record::{Notified, Record, SessionSet, SettleReason, Settled, Target};
+use crate::record::{InboxClosed, Notified, Record, SessionSet, SettleReason, Settled, Target};
 
 mod conditions;
 mod limits;
@@ -97,7 +97,7 @@ impl Place {
     fn new() -> Self {
         Self {
             state: State::default(),
-            presence: Waiters::new(LIMITS, 0, 0),
+            presence: Waiters::new(LIMITS, 0, 0, Instant::now()),
             now: Now::read(),
         }
     }
@@ -167,6 +167,25 @@ impl Place {
     fn pass(&mut self, time: Duration) {
         self.now.mono += time;
         self.presence.tick(&self.state, self.now);
+    }
+
+    fn close(&mut self) {
+        self.apply_close();
+        self.presence_closed();
+    }
+
+    fn apply_close(&mut self) {
+        self.apply(&Record::InboxClosed(InboxClosed {
+            project: ProjectName::default(),
+            inbox: name("primary"),
+            at: self.now.wall,
+        }));
+    }
+
+    fn presence_closed(&mut self) {
+        let project = ProjectName::default();
+        let inbox = name("primary");
+        self.presence.closed(&self.state, &project, &inbox);
     }
 
     fn ack(&mut self, ids: &[Seq]) {
@@ -304,10 +323,50 @@ fn a_closed_inbox_leaves_no_door_behind() {
     place.take();
     place.pass(Duration::from_secs(31));
     assert!(!place.presence.slots.is_empty());
+    place.close();
+    assert!(place.presence.slots.is_empty());
+}
+
+#[test]
+fn what_arrived_in_a_closed_inbox_stays_leased() {
+    let mut place = Place::new();
+    place.say(&DONE);
+    // In one commit with the next notification, which its waiter gets before the inbox's readers learn of the end.
+    place.apply_close();
+    place.say(&DONE);
+    assert_eq!(ids(&place.take()), [3]);
+    place.presence_closed();
+    assert!(waits(&mut place.wait_5s(spec(&["primary"]))));
+}
+
+#[test]
+fn what_arrived_in_a_reset_project_stays_leased() {
+    let mut place = Place::new();
+    place.say(&DONE);
+    assert_eq!(ids(&place.take()), [1]);
+    let project = ProjectName::default();
+    place.presence.dismiss_project(&place.state, &project);
+    assert!(waits(&mut place.wait_5s(spec(&["primary"]))));
+}
+
+#[test]
+fn what_another_reader_has_by_now_is_not_given_back() {
+    let mut place = Place::new();
+    let named = |name: &str| {
+        let mut spec = spec(&["primary"]);
+        spec.name = Some(name.into());
+        spec
+    };
+    place.say(&DONE);
+    let first = batch(&mut place.wait_5s(named("first")));
+    place.pass(Duration::from_secs(31));
+    assert_eq!(ids(&batch(&mut place.wait_5s(named("second")))), [1]);
+    let project = ProjectName::default();
+    let reader = (&project, Some("first"));
     place
         .presence
-        .closed(&ProjectName::default(), &name("primary"));
-    assert!(place.presence.slots.is_empty());
+        .give_back(&place.state, reader, &first.lease, place.now);
+    assert!(waits(&mut place.wait_5s(named("third"))));
 }
 
 #[test]

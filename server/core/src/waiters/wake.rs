@@ -5,7 +5,7 @@ use std::time::Instant;
 use hub_protocol::{InboxName, ProjectName, Seq, WhyWoken};
 
 use super::verdict::excluded;
-use super::waiter::{Outcome, WaiterId};
+use super::waiter::{Outcome, Waiter, WaiterId};
 use super::{Timer, Waiters};
 use crate::fold::{Item, State};
 use crate::time::Now;
@@ -172,6 +172,16 @@ impl Waiters {
         true
     }
 
+    /// Returns why a wait whose lull is over ends now, if it does: others may have taken meanwhile what it was to be woken for.
+    fn reason_after_lull(&self, state: &State, waiter: &Waiter) -> Option<WhyWoken> {
+        let (why, spec) = (waiter.settled()?, &waiter.spec);
+        let available = || self.available(state, spec);
+        if available().next().is_some() {
+            return Some(why);
+        }
+        { spec.barrier.as_ref()? }.verdict(state, &spec.project, available)
+    }
+
     pub(super) fn waiter_due(&mut self, state: &State, id: WaiterId, now: Now) {
         let Some(waiter) = self.parked.get_mut(&id) else {
             return;
@@ -179,12 +189,8 @@ impl Waiters {
         if !waiter.is_connected() {
             return self.dismiss(id, Outcome::TakenOver);
         }
-        if let Some(why) = waiter.settled() {
-            let waits = waiter.spec.barrier.is_none() && now.mono < waiter.spec.deadline;
-            let waiter = &self.parked[&id];
-            if !waits || self.available(state, &waiter.spec).next().is_some() {
-                return self.finish(state, id, why, now);
-            }
+        if let Some(why) = self.reason_after_lull(state, &self.parked[&id]) {
+            return self.finish(state, id, why, now);
         }
         let Some(waiter) = self.parked.get_mut(&id) else {
             return;

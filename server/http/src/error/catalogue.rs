@@ -56,16 +56,19 @@ codes! {
         "send Authorization: Bearer TOKEN (curl -H @STATE_DIR/auth.header), or use the Unix socket";
     /// A sign-in code that is invalid or expired.
     BadCode => 401 "bad_code", "this sign-in code is invalid or has expired",
-        "run hubctl dashboard again: a code works once, and for 30 seconds";
+        "run hubctl dashboard or hubctl phone again: a code works once, and for 30 seconds or two minutes";
     /// The request comes from another user of this machine.
     ForeignUser => 403 "foreign_user", "the request came from another user's program",
-        "open the link of `hubctl dashboard` in a browser of the user who runs the hub";
+        "open the link of `hubctl dashboard` in a browser of the user who runs the hub; behind a proxy, use the link of `hubctl phone`";
     /// A device that is not signed in.
     UnknownDevice => 404 "unknown_device", "no such device",
         "`hubctl dashboard --devices` lists the signed-in browsers";
     /// A dashboard session asked for an operation that requires the token.
     NeedsToken => 403 "needs_token", "a dashboard session cannot do this",
         "run hubctl dashboard on the hub's machine, or use the hub's token or its Unix socket";
+    /// A paired phone asked for an operation that it may not do.
+    NotForPhones => 403 "not_for_phones", "this device may not do this",
+        "use the dashboard on the hub's machine; `hubctl phone` pairs a device that may answer";
     /// No such path.
     NotFound => 404 "not_found", "no such path",
         "/openapi.yaml lists the paths";

@@ -5,7 +5,7 @@ use axum::routing::get;
 use futures_util::stream;
 use hub_protocol::Timestamp;
 
-use crate::login::SESSION_LIFE;
+use crate::login::{NewDevice, SESSION_LIFE};
 
 use super::*;
 
@@ -76,7 +76,17 @@ impl Asked {
         let life = SESSION_LIFE.as_secs().cast_signed();
         let wall = Timestamp::now().plus_millis((left - life) * 1000);
         let mono = Instant::now();
-        let session = self.1.add("x".into(), "h", Now { wall, mono }).unwrap();
+        let new = NewDevice {
+            name: "x".into(),
+            host: "h",
+            access: None,
+        };
+        let now = Now {
+            wall,
+            mono,
+            boot_ms: 0,
+        };
+        let session = self.1.add(new, now).unwrap();
         self.header("authorization", &format!("Bearer {}", session.token))
     }
 

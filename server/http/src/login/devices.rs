@@ -11,18 +11,24 @@ use std::time::Duration;
 use hub_core::durable;
 use hub_core::secret::hex;
 use hub_core::time::Now;
-use hub_protocol::{Device, Timestamp};
+use hub_protocol::{Device, PhoneAccess, Timestamp};
 use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+mod push;
 mod verifier;
 
+use push::StoredSubscription;
+pub use push::{PushKeys, PushSubscription, PushTarget};
 use verifier::Verifier;
 
 /// How long a session is valid: a working day.
 pub const SESSION_LIFE: Duration = Duration::from_secs(12 * 60 * 60);
+/// How long that of a paired phone is valid. A phone is its person's, and is paired at the machine of the hub.
+const PHONE_LIFE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Limit of devices: more than a person uses in 12 hours. Above it the oldest is removed.
+/// Limit of devices: more than a person uses in a month. Above it the oldest is removed.
 const MAX_DEVICES: usize = 100;
 /// Random bytes in a device's id. It is no secret.
 const ID_BYTES: usize = 8;
@@ -37,6 +43,8 @@ struct DeviceTable {
     table: Mutex<Vec<StoredDevice>>,
     /// Held while the file is written, so that an older table never replaces a newer one.
     writing: Mutex<()>,
+    /// Notified when a device subscribes to Web Push.
+    subscribed: watch::Sender<()>,
 }
 
 /// A device as it is stored.
@@ -48,9 +56,20 @@ struct StoredDevice {
     host: String,
     #[serde(flatten)]
     verifier: Verifier,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    push: Option<StoredSubscription>,
     /// Cancelled when the device is removed.
     #[serde(skip)]
     removed: CancellationToken,
+}
+
+/// A device that signs in.
+pub(crate) struct NewDevice<'a> {
+    pub(crate) name: String,
+    /// The address in `Host`.
+    pub(crate) host: &'a str,
+    /// Its rights, if it is a phone.
+    pub(crate) access: Option<PhoneAccess>,
 }
 
 /// A session with its token, which the hub does not keep.
@@ -67,6 +86,7 @@ pub struct OpenedSession {
 pub struct DashboardSession {
     id: String,
     name: String,
+    access: Option<PhoneAccess>,
     expires: Timestamp,
     removed: CancellationToken,
 }
@@ -96,21 +116,23 @@ impl Devices {
             path: Some(path),
             table: Mutex::new(table),
             writing: Mutex::default(),
+            subscribed: watch::Sender::default(),
         })))
     }
 
-    /// Adds a device that signed in at the address `host`, and starts its session. Waits for the disk.
-    pub fn add(
+    /// Adds a device, and starts its session. Waits for the disk.
+    pub(crate) fn add(
         &self,
-        name: String,
-        host: &str,
+        new: NewDevice<'_>,
         now: Now,
     ) -> Result<OpenedSession, getrandom::Error> {
+        let NewDevice { name, host, access } = new;
         let mut id = [0u8; ID_BYTES];
         getrandom::fill(&mut id)?;
         let id = hex(&id);
         let (token, verifier) = Verifier::new(&id, host)?;
-        let seconds = now.wall.as_millis() / 1000 + SESSION_LIFE.as_secs().cast_signed();
+        let life = access.map_or(SESSION_LIFE, |_| PHONE_LIFE);
+        let seconds = now.wall.as_millis() / 1000 + life.as_secs().cast_signed();
         let entry = StoredDevice {
             device: Device {
                 id,
@@ -118,10 +140,12 @@ impl Devices {
                 created_at: now.wall,
                 used_at: now.wall,
                 expires_at: Timestamp::from_millis(seconds * 1000),
+                access,
                 own: false,
             },
             host: host.into(),
             verifier,
+            push: None,
             removed: CancellationToken::new(),
         };
         let session = entry.session();
@@ -136,6 +160,17 @@ impl Devices {
             tracing::warn!(%error, "a signed-in browser is forgotten when the hub restarts");
         }
         Ok(OpenedSession { session, token })
+    }
+
+    /// Whether a phone was paired at this address.
+    pub(crate) fn has_phone_at(&self, host: &str, now: Now) -> bool {
+        let is_one = |it: &StoredDevice| it.device.access.is_some() && it.host == host;
+        self.lock().iter().any(|it| is_one(it) && !it.is_over(now))
+    }
+
+    /// Whether the device `id` is a paired phone.
+    pub(crate) fn is_phone(&self, id: &str, now: Now) -> bool {
+        self.live(id, now, |it| it.device.access.is_some()) == Some(true)
     }
 
     /// The devices with a session that is valid now, oldest first.
@@ -239,6 +274,7 @@ impl StoredDevice {
         DashboardSession {
             id: self.device.id.clone(),
             name: self.device.name.clone(),
+            access: self.device.access,
             expires: self.device.expires_at,
             removed: self.removed.clone(),
         }
@@ -254,6 +290,11 @@ impl DashboardSession {
     /// The name of its device.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The rights of its device, if that is a phone.
+    pub(crate) fn access(&self) -> Option<PhoneAccess> {
+        self.access
     }
 
     /// Its end time.

@@ -57,9 +57,11 @@ pub(super) async fn asset(
     answer(&path, &headers)
 }
 
-/// `GET /service-worker.js`: the service worker. It controls the pages below its own path, so it is not in `/assets/`.
+/// `GET /service-worker.js`: the service worker. It controls the pages below its own path, so it is not in `/assets/`. It is
+/// always the one in the binary, because its sources are several files, and it must be one.
 pub(super) async fn service_worker(headers: HeaderMap) -> Result<Response, ApiError> {
-    answer("service-worker.js", &headers)
+    let path = "service-worker.js";
+    respond(path, &headers, embedded(path, &headers))
 }
 
 /// The content of a file as one client gets it.
@@ -72,11 +74,19 @@ struct Representation {
 }
 
 fn answer(path: &str, headers: &HeaderMap) -> Result<Response, ApiError> {
-    let kind = media_type(path).ok_or(Code::NotFound)?;
     let found = match sources() {
         Some(directory) => source(&directory, path),
         None => embedded(path, headers),
     };
+    respond(path, headers, found)
+}
+
+fn respond(
+    path: &str,
+    headers: &HeaderMap,
+    found: Option<Representation>,
+) -> Result<Response, ApiError> {
+    let kind = media_type(path).ok_or(Code::NotFound)?;
     let found = found.ok_or(Code::NotFound)?;
     let cache = if found.is_hashed {
         "public, max-age=31536000, immutable"

@@ -1,12 +1,15 @@
 //! `GET /events`: the log as server-sent events.
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use hub_engine::Hub;
+use hub_protocol::PhoneAccess;
 use serde::Deserialize;
 
 use crate::error::{ApiError, Code};
+use crate::login::DashboardSession;
 use crate::request::caller::Caller;
 use crate::request::params::{FilterParams, Params};
 use crate::request::query;
@@ -32,12 +35,15 @@ pub(super) async fn events(
     State(hub): State<Hub>,
     Params(params): Params<EventParams>,
     headers: HeaderMap,
+    session: Option<Extension<DashboardSession>>,
     caller: Caller,
 ) -> Result<Response, ApiError> {
+    // Agents wait for an answer while a dashboard is open, and none comes from a phone that only reads.
+    let only_reads = session.is_some_and(|it| it.access() == Some(PhoneAccess::Reads));
     let permit = match (caller.is_dashboard(), params.focused) {
         (true, true) => hub.focus_permit()?,
-        (true, false) => hub.dashboard_permit()?,
-        (false, false) => hub.stream_permit()?,
+        (true, false) if !only_reads => hub.dashboard_permit()?,
+        (_, false) => hub.stream_permit()?,
         (false, true) => return Err(ApiError::invalid("only a dashboard's session has a focus")),
     };
     let since = params.since.as_deref().map(str::parse).transpose();

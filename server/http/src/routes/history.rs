@@ -1,6 +1,7 @@
 //! `/notifications`: the history, newest first, and withdrawing notifications.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
@@ -228,7 +229,7 @@ pub(super) fn marks_of(
     routed: bool,
 ) -> HistoryMarks {
     let answered = |it: &&Question| it.state == QuestionState::Answered;
-    let hook = || waiters.read().hook_connection(id);
+    let hook = || waiters.read().hook_connection(id, Instant::now());
     HistoryMarks {
         status: state.status(id, routed),
         seen: state.seen.contains(id),

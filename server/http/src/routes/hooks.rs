@@ -112,7 +112,7 @@ async fn respond(request: &HookRequest) -> Result<Response, ApiError> {
         request.submit(batch.is_some()).await?;
     }
     request.note_edits();
-    if starts && request.agent.facts().has(Way::FileChanged) && request.params.watches {
+    if starts && request.reporter.facts().has(Way::FileChanged) && request.params.watches {
         reply.watch = watched_file(request).await?;
     }
     let mut texts: Vec<OwnWords> = Vec::new();
@@ -138,7 +138,7 @@ async fn respond(request: &HookRequest) -> Result<Response, ApiError> {
     reply.context = texts
         .into_iter()
         .reduce(|all, text| all.and("\n").and(text));
-    let reply = render(request.agent, event, reply);
+    let reply = render(request.reporter, event, reply);
     let headers = acknowledge(request, batch).await?;
     Ok(match reply {
         Some(reply) if handover.is_some() => {
@@ -182,7 +182,7 @@ async fn watched_file(request: &HookRequest) -> Result<Option<PathBuf>, ApiError
 }
 
 fn wake_method(request: &HookRequest) -> WakeMethod {
-    let (agent, params) = (request.agent.facts(), &request.params);
+    let (agent, params) = (request.reporter.facts(), &request.params);
     match () {
         () if params.rewake => WakeMethod::RewakeHook,
         () if agent.has(Way::FileChanged) && params.watches && is_hosted(request) => {
@@ -284,7 +284,7 @@ fn session_status(request: &HookRequest) -> Result<SessionStatus, ApiError> {
     let (project, session) = (request.project(), request.session());
     let new_turn = matches!(request.event.happened, AgentEvent::Prompt { .. });
     // An extension polls between the turns, so it holds the inbox then.
-    let polls = request.params.rewake && request.agent.facts().has_extension;
+    let polls = request.params.rewake && request.reporter.facts().has_extension;
     let can_sleep = !polls && wake_method(request) != WakeMethod::Never;
     let status = request.hub.read(|state, waiters| {
         let sessions = &state.sessions;

@@ -3,16 +3,19 @@
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::header::{HOST, USER_AGENT};
+use axum::http::header::{HOST, ORIGIN, USER_AGENT};
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::{Extension, Json};
 use hub_core::time::Now;
 use hub_engine::Hub;
-use hub_protocol::{Device, Devices, SignInCode, Timestamp};
+use hub_protocol::{Device, Devices, PhonePairing, SignInCode, Timestamp, is_hidden};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ApiError, Code};
-use crate::login::{CODE_LIFE, DashboardSession, LoginState, OpenedSession, name_of};
+use crate::login::{
+    CODE_LIFE, DashboardSession, Holder, LoginState, NewDevice, OpenedSession, PAIRING_LIFE,
+    Pairing, name_of,
+};
 use crate::peer::{Peer, owner};
 use crate::request::caller::Caller;
 use crate::request::params::PathParam;
@@ -20,6 +23,8 @@ use crate::request::payload::Payload;
 
 /// Largest body with a code, in bytes. The limit is small because any local program may send many of them at once.
 const MAX_BYTES: usize = 1024;
+/// Longest name of a phone, in bytes.
+const MAX_NAME: usize = 64;
 /// Timeout for reading such a body.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -54,27 +59,74 @@ pub(super) struct RemovedReply {
     removed: usize,
 }
 
-/// `POST /login/code`: a sign-in code for a browser of the person. A dashboard session gets none, because a stolen session
-/// must not outlive its end.
+/// `POST /login/code`: a sign-in code for a browser of the person.
 pub(super) async fn code(
     State(hub): State<Hub>,
     State(login): State<LoginState>,
     caller: Caller,
 ) -> Result<(StatusCode, Json<SignInCode>), ApiError> {
+    demand_giver(caller, &hub).await?;
+    let now = Now::read();
+    let code = login.codes.issue(now.mono).map_err(failed)?;
+    let base = format!("http://127.0.0.1:{}", login.port);
+    Ok(issued(&base, code, CODE_LIFE, now))
+}
+
+/// `POST /login/phone`: a code that pairs a phone, which reaches the hub at one of `allowed_hosts` by https.
+pub(super) async fn phone(
+    State(hub): State<Hub>,
+    State(login): State<LoginState>,
+    caller: Caller,
+    payload: Payload,
+) -> Result<(StatusCode, Json<SignInCode>), ApiError> {
+    demand_giver(caller, &hub).await?;
+    let pairing = pairing(&login, payload.json()?)?;
+    let base = format!("https://{}", pairing.host);
+    let now = Now::read();
+    let code = login.codes.issue_pairing(pairing, now.mono);
+    Ok(issued(&base, code.map_err(failed)?, PAIRING_LIFE, now))
+}
+
+/// Refuses everyone who may not give a code away. A dashboard session may not, because a stolen session must not outlive
+/// its end.
+async fn demand_giver(caller: Caller, hub: &Hub) -> Result<(), ApiError> {
     if caller.is_dashboard() {
         return Err(Code::NeedsToken.into());
     }
-    caller.demand_person(&hub).await?;
-    let now = Now::read();
-    let code = login.codes.issue(now.mono).map_err(failed)?;
-    let reply = SignInCode {
-        url: format!("http://127.0.0.1:{}/#code={code}", login.port),
-        code,
-        expires_at: now
-            .wall
-            .plus_millis(1000 * CODE_LIFE.as_secs().cast_signed()),
+    caller.demand_person(hub).await
+}
+
+fn pairing(login: &LoginState, wanted: PhonePairing) -> Result<Pairing, ApiError> {
+    let invalid = |detail: &str| ApiError::invalid(detail);
+    if login.hosts.is_empty() {
+        return Err(invalid(
+            "allowed_hosts names no address at which a phone reaches this hub: see docs/how-to/phone.md",
+        ));
+    }
+    let is_it = |known: &&String| match &wanted.host {
+        Some(host) => known.eq_ignore_ascii_case(host),
+        None => true,
     };
-    Ok((StatusCode::CREATED, Json(reply)))
+    let host = login.hosts.iter().find(is_it);
+    let host = host.ok_or_else(|| invalid("host must be one of allowed_hosts"))?;
+    let is_bad = |it: &String| it.is_empty() || it.len() > MAX_NAME || it.chars().any(is_hidden);
+    if wanted.name.as_ref().is_some_and(is_bad) {
+        return Err(invalid("name has 1 to 64 bytes without hidden characters"));
+    }
+    Ok(Pairing {
+        host: host.to_ascii_lowercase(),
+        name: wanted.name,
+        access: wanted.access,
+    })
+}
+
+fn issued(base: &str, code: String, life: Duration, now: Now) -> (StatusCode, Json<SignInCode>) {
+    let reply = SignInCode {
+        url: format!("{base}/#code={code}"),
+        code,
+        expires_at: now.wall.plus_millis(1000 * life.as_secs().cast_signed()),
+    };
+    (StatusCode::CREATED, Json(reply))
 }
 
 /// `POST /login`: exchanges a code for a session, and remembers the browser.
@@ -84,19 +136,42 @@ pub(super) async fn login(
 ) -> Result<Json<LoginReply>, ApiError> {
     let peer = request.extensions().get::<Peer>().copied();
     let host = text_of(request.headers(), &HOST);
+    let origin = text_of(request.headers(), &ORIGIN);
     let name = name_of(&text_of(request.headers(), &USER_AGENT));
     let body: LoginBody = read(request).await?;
-    if !login.codes.is_open(&body.code, Now::read().mono) {
-        return Err(Code::BadCode.into());
+    let found = login.codes.find(&body.code, Now::read().mono);
+    let holder = found.ok_or(Code::BadCode)?;
+    match &holder {
+        // The proxy of another user may bring it, from the address for which the person gave it away.
+        Holder::Phone(pairing) => demand_origin(pairing, &origin)?,
+        Holder::Browser => demand_own_user(peer).await?,
     }
-    demand_own_user(peer).await?;
     let now = Now::read();
     if !login.codes.redeem(&body.code, now.mono) {
         return Err(Code::BadCode.into());
     }
     let devices = login.devices.clone();
-    let session = blocking(move || devices.add(name, &host, now)).await?;
+    let (name, access) = match holder {
+        Holder::Phone(it) => (it.name.unwrap_or(name), Some(it.access)),
+        Holder::Browser => (name, None),
+    };
+    let add = move || {
+        let host = &host;
+        devices.add(NewDevice { name, host, access }, now)
+    };
+    let session = blocking(add).await?;
     Ok(Json(LoginReply::from(session)))
+}
+
+/// Refuses a code for a phone from any other page than the one of its link. The guard has checked that `Host` agrees with
+/// the origin.
+fn demand_origin(pairing: &Pairing, origin: &str) -> Result<(), ApiError> {
+    let wanted = format!("https://{}", pairing.host);
+    if origin.eq_ignore_ascii_case(&wanted) {
+        return Ok(());
+    }
+    let detail = format!("this code is for {wanted} only");
+    Err(ApiError::new(Code::BadCode, detail))
 }
 
 /// `POST /login/challenge`: a challenge for a browser that resumes its session.
@@ -104,8 +179,13 @@ pub(super) async fn challenge(
     State(login): State<LoginState>,
     request: Request,
 ) -> Result<Json<ChallengeReply>, ApiError> {
-    demand_own_user(request.extensions().get::<Peer>().copied()).await?;
-    let challenge = login.challenges.issue(Now::read().mono).map_err(failed)?;
+    let now = Now::read();
+    let host = text_of(request.headers(), &HOST);
+    if !login.devices.has_phone_at(&host, now) {
+        demand_own_user(request.extensions().get::<Peer>().copied()).await?;
+    }
+    let challenges = login.challenges_at(&host, now);
+    let challenge = challenges.issue(now.mono).map_err(failed)?;
     Ok(Json(ChallengeReply { challenge }))
 }
 
@@ -117,9 +197,12 @@ pub(super) async fn resume(
     let peer = request.extensions().get::<Peer>().copied();
     let host = text_of(request.headers(), &HOST);
     let body: ResumeBody = read(request).await?;
-    demand_own_user(peer).await?;
     let now = Now::read();
-    if !login.challenges.redeem(&body.challenge, now.mono) {
+    if !login.devices.is_phone(&body.session, now) {
+        demand_own_user(peer).await?;
+    }
+    let challenges = login.challenges_at(&host, now);
+    if !challenges.redeem(&body.challenge, now.mono) {
         return Err(Code::Unauthorized.into());
     }
     let claim = (&*body.session, &*body.challenge, &*body.proof);
@@ -178,7 +261,7 @@ async fn read<T: serde::de::DeserializeOwned>(request: Request) -> Result<T, Api
 }
 
 /// Runs an operation that waits for the disk.
-async fn blocking<T, E>(
+pub(super) async fn blocking<T, E>(
     operation: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, ApiError>
 where

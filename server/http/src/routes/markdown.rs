@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::extract::Request;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -24,7 +25,8 @@ struct MarkdownPost {
 }
 
 /// `POST /markdown`: parses a text; the hub keeps nothing of it.
-pub(super) async fn parse(payload: Payload) -> Result<Response, ApiError> {
+pub(super) async fn parse(request: Request) -> Result<Response, ApiError> {
+    let payload = TEXTS.payload(request).await?;
     let json = TEXTS.run(move |allowance| answer(&payload, allowance));
     Ok(([(CONTENT_TYPE, "application/json")], json.await?).into_response())
 }

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use hub_core::command::Command;
 use hub_engine::Hub;
-use hub_engine::needs::{self, FoundNeed};
+use hub_engine::needs::{self, Close, FoundNeed};
 use hub_protocol::{InboxName, Need, NeedKind, Needs, ProjectName, Snooze, Timestamp};
 
 use super::stored;
@@ -107,6 +107,35 @@ pub(super) async fn snooze(
         return Err(ApiError::invalid("until lies in the past"));
     }
     close(&hub, &id, caller, Some(until)).await
+}
+
+/// `POST /needs/{id}/resume`: the hub lets the session go on when its limit ends.
+pub(super) async fn resume(
+    State(hub): State<Hub>,
+    PathParam(id): PathParam<String>,
+    caller: Caller,
+) -> Result<StatusCode, ApiError> {
+    set_resume(&hub, &id, caller, true).await
+}
+
+/// `DELETE /needs/{id}/resume`: the session waits for the person after its limit.
+pub(super) async fn wait(
+    State(hub): State<Hub>,
+    PathParam(id): PathParam<String>,
+    caller: Caller,
+) -> Result<StatusCode, ApiError> {
+    set_resume(&hub, &id, caller, false).await
+}
+
+async fn set_resume(hub: &Hub, id: &str, caller: Caller, on: bool) -> Result<StatusCode, ApiError> {
+    caller.refuse_agents(hub).await?;
+    let found = find(hub, id).await?;
+    let (Some(_), Some(Close::Session(session, of))) = (found.need.resume, found.close) else {
+        let detail = "this is no limit with a known end of a session that can be woken";
+        return Err(ApiError::invalid(detail));
+    };
+    hub.submit(Command::Resume { session, of, on }).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 async fn close(

@@ -1,5 +1,7 @@
 //! Health probes, metrics and the API contract.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
@@ -36,7 +38,11 @@ pub(super) async fn readyz(State(hub): State<Hub>) -> Result<Response, ApiError>
     let unread =
         unread.map(|it| format!("{} notifications that nobody had read were lost", it.count));
     let unreadable = unreadable.then(|| "records of the log cannot be read any more".to_owned());
-    let told: Vec<String> = unread.into_iter().chain(unreadable).collect();
+    let repaired = hub.log().journal().repairs().count() > 0;
+    let repaired =
+        repaired.then(|| "a damaged copy of records was repaired from the other".to_owned());
+    let told = unread.into_iter().chain(unreadable).chain(repaired);
+    let told: Vec<String> = told.collect();
     let detail = (!told.is_empty()).then(|| told.join("; "));
     Ok(Json(Ready {
         status: "ready".into(),
@@ -51,7 +57,10 @@ pub(super) async fn metrics(State(hub): State<Hub>) -> Result<Response, ApiError
     hub.metrics()
         .waiters
         .set(waiters.try_into().unwrap_or(i64::MAX));
-    hub.metrics().journal_bytes.set(hub.log().journal().bytes());
+    let journal = hub.log().journal();
+    hub.metrics().journal_bytes.set(journal.bytes());
+    let repairs = journal.repairs().count();
+    hub.metrics().repairs.inner().store(repairs, Relaxed);
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(CONTENT_TYPE, kind)], hub.metrics().text()).into_response())
 }

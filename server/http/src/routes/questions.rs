@@ -73,7 +73,9 @@ pub(super) struct QuestionStatus {
 impl QuestionStatus {
     fn new(fold: &Fold, waiters: &SharedWaiters, id: Seq, asked: &FoldQuestion) -> Self {
         let held = waiters.read().held_time(id);
-        let hook = waiters.read().hook_connection(id);
+        let hook = waiters
+            .read()
+            .hook_connection(id, std::time::Instant::now());
         let deliverable = is_answerable(fold, waiters, id, asked);
         let name = fold.sessions.other_name(&asked.project, &asked.from);
         Self {

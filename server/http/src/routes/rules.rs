@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use hub_core::fold::SessionKey;
 use hub_core::guarded_file::check_program;
 use hub_core::rule::{self, RuleSet};
@@ -22,7 +22,6 @@ use super::{stats, stored};
 use crate::budget::{Allowance, Budget};
 use crate::error::ApiError;
 use crate::request::params::Params;
-use crate::request::payload::Payload;
 
 /// The longest time of a dry run, in seconds.
 const MAX_SECONDS: u32 = 366 * 24 * 3600;
@@ -31,10 +30,12 @@ const DEFAULT_SECONDS: u32 = 24 * 3600;
 const MAX_CONFIG: usize = 64 * 1024;
 /// The most characters of a text on a line for people.
 const MAX_LINE: usize = 80;
+/// The longest rest between tests. `hubctl rules test` waits for two minutes.
+const LONGEST_REST: Duration = Duration::from_secs(30);
 
 /// Tests of rules, one at a time: the expressions of one may need all of a processor, and a megabyte each. A test that
 /// takes longer reports on what it has read.
-static TESTS: Budget = Budget::new(1, 1, Duration::from_secs(10));
+static TESTS: Budget = Budget::new(1, 1, Duration::from_secs(2)).resting_for(LONGEST_REST);
 
 /// `GET /rules`: the rules, with how often each fired, and why the hub refuses to run the program of one.
 pub(super) async fn list(State(hub): State<Hub>) -> Result<Json<RuleList>, ApiError> {
@@ -125,9 +126,9 @@ pub(super) struct TestReport {
 pub(super) async fn test(
     State(hub): State<Hub>,
     Params(TestParams { seconds }): Params<TestParams>,
-    payload: Payload,
+    request: Request,
 ) -> Result<Json<TestReport>, ApiError> {
-    let TestPost { config } = payload.json()?;
+    let TestPost { config } = TESTS.payload(request).await?.json()?;
     let seconds = seconds.unwrap_or(DEFAULT_SECONDS);
     if !(1..=MAX_SECONDS).contains(&seconds) {
         return Err(ApiError::invalid(format!("seconds is 1 to {MAX_SECONDS}")));

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use axum::http::Method;
+use hub_protocol::PhoneAccess;
 
 use super::ROUTES;
 
@@ -26,6 +27,12 @@ pub enum Property {
     Local,
     /// In a cluster, each hub answers them from its own copy of the log.
     InCopy,
+    /// They change nothing but the device that asks, though their method may.
+    Reads,
+    /// They change something, though their method is GET.
+    Takes,
+    /// A paired phone that may answer may make them.
+    Answers,
 }
 
 /// Defines `ROUTES`, and their router `handlers`. A row is a path with its methods, each with a handler of this crate and
@@ -67,9 +74,43 @@ pub fn properties(method: &Method, path: &str) -> &'static [Property] {
     named.map_or(&[], |(_, properties)| properties)
 }
 
+/// Whether a paired phone may make the requests of this method and path.
+pub(crate) fn is_for_phones(access: PhoneAccess, method: &Method, path: &str) -> bool {
+    let properties = properties(method, path);
+    let is = |it| properties.contains(&it);
+    let reads = is(Property::Reads) || method.is_safe() && !is(Property::Takes);
+    reads || access == PhoneAccess::Answers && is(Property::Answers)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_phone_reads_and_answers_only() {
+        use PhoneAccess::{Answers, Reads};
+        let (get, post, put, delete) = (Method::GET, Method::POST, Method::PUT, Method::DELETE);
+        for (method, path, expected) in [
+            (&get, "/dashboard", [true, true]),
+            (&Method::HEAD, "/needs", [true, true]),
+            (&post, "/markdown", [true, true]),
+            (&put, "/login/push", [true, true]),
+            (&post, "/needs/1/answer", [false, true]),
+            (&delete, "/needs/1/done", [false, true]),
+            (&post, "/notify", [false, true]),
+            (&put, "/preferences", [false, true]),
+            (&get, "/wait", [false, false]),
+            (&delete, "/sessions/a", [false, false]),
+            (&post, "/projects/a/reset", [false, false]),
+            (&post, "/hooks/claude", [false, false]),
+            (&delete, "/login/devices/all", [false, false]),
+            (&post, "/mcp", [false, false]),
+            (&post, "/nowhere", [false, false]),
+        ] {
+            let may = [Reads, Answers].map(|it| is_for_phones(it, method, path));
+            assert_eq!(may, expected, "{method} {path}");
+        }
+    }
 
     #[test]
     fn a_request_has_the_properties_of_its_method_and_path_only() {

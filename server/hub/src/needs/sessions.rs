@@ -3,7 +3,8 @@
 use hub_core::fold::{Session, SessionKey, SessionPhase, State};
 use hub_core::waiters::SharedWaiters;
 use hub_protocol::{
-    InboxName, Need, NeedKind, PhaseName, QuestionState, SessionState, Settled, Timestamp, Whole,
+    InboxName, Need, NeedKind, PhaseName, QuestionState, Resume, SessionState, Settled, Timestamp,
+    Whole,
 };
 
 use super::replies::{self, Reply, ReplyWay};
@@ -71,6 +72,7 @@ fn of_phase(
             kind,
             since: phase.since,
             until: phase.until,
+            resume: session.resume().map(|(at, chosen)| Resume { at, chosen }),
             notification: phase.report,
             revision: phase.report.unwrap_or(session.seq),
             whole: phase.reason.map(|text| Whole {

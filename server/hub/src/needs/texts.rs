@@ -30,6 +30,9 @@ const MAX_LABEL: usize = 24;
 /// The title of a need of a session that has not taken the person's message.
 const NOT_TAKEN: &str = "has not taken your message";
 
+/// The title of a need of a session that the hub lets go on when its limit ends.
+const GOES_ON: &str = "goes on when its limit ends";
+
 /// The stored texts of needs, read once.
 #[derive(Debug, Default)]
 pub(super) struct Texts(HashMap<Seq, Arc<Notification>>);
@@ -110,6 +113,7 @@ fn with_text(it: FoundNeed, said: Option<&Notification>) -> Need {
     let request = said.and_then(asked::request_of);
     need.title = match &it.untaken {
         Some(_) => NOT_TAKEN.into(),
+        None if need.resume.is_some_and(|it| it.chosen) => GOES_ON.into(),
         None => title(need.kind, request.unwrap_or(&Value::Null)),
     };
     need.untaken = it.untaken.is_some();

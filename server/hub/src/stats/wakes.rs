@@ -226,6 +226,7 @@ impl WakeTally {
             Turn::Failed { .. } => {
                 self.turns.remove(&key);
             }
+            Turn::Attributed { .. } | Turn::Resumes { .. } => {}
         }
     }
 

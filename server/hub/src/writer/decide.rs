@@ -53,10 +53,7 @@ impl Writer {
             self.waiters.write().activity().note(place, now.wall);
         }
         let begin = events.len();
-        let verdict = match self
-            .admit(&command)
-            .and_then(|()| self.decision(&command, now))
-        {
+        let verdict = match self.admit().and_then(|()| self.decision(&command, now)) {
             Ok(Decision::Records(records)) => {
                 let mut done = Done {
                     existed: self.existed(&command),
@@ -117,6 +114,7 @@ impl Writer {
             | Command::End { .. }
             | Command::TakePrimary { .. }
             | Command::CloseNeed { .. }
+            | Command::Resume { .. }
             | Command::Hook(_)
             | Command::Claim { .. }
             | Command::WithdrawQuestion { .. }
@@ -129,12 +127,10 @@ impl Writer {
         }
     }
 
-    /// Whether the storage accepts this command. A full disk refuses publishing; commands that free space pass.
-    fn admit(&self, command: &Command) -> Result<(), Rejected> {
+    /// Whether the storage accepts commands.
+    fn admit(&self) -> Result<(), Rejected> {
         match self.log.journal().health() {
-            Health::Sound => Ok(()),
-            Health::Full if !matches!(command, Command::Notify { .. }) => Ok(()),
-            Health::Full => Err(Rejected::Full),
+            Health::Sound | Health::Full => Ok(()),
             Health::Standby => Err(Rejected::NoActiveHub),
             Health::Corrupt { .. } | Health::Failed(_) => Err(Rejected::Storage),
         }
@@ -146,11 +142,11 @@ impl Writer {
         };
         let decision = self.state.decide(command, now.wall, &leased, &self.rules)?;
         self.reaches(command, &decision)?;
-        let new = !matches!(command, Command::Notify { .. }) && decision.has_notifications();
-        if !new || !self.is_full() {
+        // A full disk refuses what stores notifications; what frees space passes, and what was stored before is found.
+        if !decision.has_notifications() || !self.is_full() {
             return Ok(decision);
         }
-        // The journal refuses a commit that contains notifications, and with it all other records of that commit.
+        // The rest of a tick must be stored, because it frees space.
         if matches!(command, Command::Tick) {
             return Ok(Decision::Records(self.state.expired(now.wall)));
         }

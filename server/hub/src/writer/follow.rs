@@ -24,29 +24,33 @@ impl Writer {
         now: Now,
     ) -> Result<(), JournalError> {
         // Leases are not in the log, so the hub that was active may have delivered every pending notification.
-        self.waiters.write().restart(self.state.head());
+        self.waiters.write().restart(self.state.head(), now.mono);
         self.log.journal().lead(true);
         self.leads = true;
         self.carry_out(vec![(command, reply)], now)
     }
 
     /// Stops appending. Drops all waits, which their clients repeat at the active hub.
-    pub(super) fn step_down(&mut self) {
+    pub(super) fn step_down(&mut self, now: Now) {
         self.log.journal().lead(false);
         if std::mem::take(&mut self.leads) {
-            self.waiters.write().restart(self.state.head());
+            self.waiters.write().restart(self.state.head(), now.mono);
         }
     }
 
     /// Stores and applies commits of the active hub.
-    pub(super) fn follow(&mut self, mut commits: &[SharedCommit]) -> Result<(), JournalError> {
+    pub(super) fn follow(
+        &mut self,
+        mut commits: &[SharedCommit],
+        now: Now,
+    ) -> Result<(), JournalError> {
         while !commits.is_empty() {
             let (taken, entries) = self.log.journal().follow(commits)?;
             commits = &commits[taken..];
             if entries.is_empty() {
                 continue;
             }
-            self.step_down();
+            self.step_down(now);
             let events: Vec<Arc<Event>> = entries
                 .into_iter()
                 .map(|entry| Arc::new(entry.into()))

@@ -49,11 +49,14 @@ impl Writer {
                     .session_changed(&self.state, &it.project, now)
             }
             Record::InboxClosed(it) => {
-                self.waiters.write().closed(&it.project, &it.inbox);
+                let place = (&it.project, &it.inbox);
+                self.waiters.write().closed(&self.state, place.0, place.1);
                 0
             }
             Record::Reset(reset) => {
-                self.waiters.write().dismiss_project(&reset.project);
+                self.waiters
+                    .write()
+                    .dismiss_project(&self.state, &reset.project);
                 0
             }
             Record::Seen(_)

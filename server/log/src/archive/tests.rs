@@ -2,6 +2,7 @@ use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 
 use bytes::Bytes;
+use hub_core::disk::OsDisk;
 use hub_core::fold::State;
 use hub_core::record::{Notified, Record, Rewritten, SettleReason, Settled, Target, Trimmed};
 use hub_protocol::{Epoch, Kind, Priority};
@@ -156,10 +157,10 @@ fn snapshots_are_made_when_due() {
     let mut hub = hub(EVERY_10, MONTH);
     hub.append(&vec![notified(NOW); 9]);
     hub.worker.round().unwrap();
-    assert!(!snapshot::exist_in(hub.dir.path()));
+    assert!(!snapshot::exist_in(&OsDisk, hub.dir.path()));
     hub.append(&[notified(NOW)]);
     hub.worker.round().unwrap();
-    assert_eq!(snapshot::newest_seq(hub.dir.path()), 10);
+    assert_eq!(snapshot::newest_seq(&OsDisk, hub.dir.path()), 10);
 }
 
 #[test]
@@ -170,7 +171,7 @@ fn the_older_snapshot_is_used_if_the_newer_is_broken() {
         hub.worker.round().unwrap();
     }
     let before = hub.recovered().unwrap();
-    std::fs::write(&snapshot::list(hub.dir.path()).unwrap()[0].1, b"x").unwrap();
+    std::fs::write(&snapshot::list(&OsDisk, hub.dir.path()).unwrap()[0].1, b"x").unwrap();
     assert_eq!(hub.recovered().unwrap(), before);
 }
 
@@ -272,7 +273,7 @@ fn on_a_full_disk_no_snapshot_is_saved() {
         });
         hub.worker.view = view(journal, hub.dir.path());
         hub.worker.finish().unwrap();
-        assert_eq!(snapshot::newest_seq(hub.dir.path()), saved);
+        assert_eq!(snapshot::newest_seq(&OsDisk, hub.dir.path()), saved);
     }
 }
 
@@ -281,7 +282,7 @@ fn the_thread_saves_a_snapshot_when_it_ends() {
     let hub = hub(RARELY, MONTH);
     hub.append(&vec![notified(NOW); 3]);
     drop(Archive::spawn(hub.worker.inputs, hub.worker.view, hub.worker.submit).unwrap());
-    assert_eq!(snapshot::newest_seq(hub.dir.path()), 3);
+    assert_eq!(snapshot::newest_seq(&OsDisk, hub.dir.path()), 3);
 }
 
 #[test]

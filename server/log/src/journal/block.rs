@@ -20,8 +20,9 @@
 //! into one block starts a new block and fills as many blocks as it needs; these blocks contain no other record.
 //!
 //! A block of version 2 replaces stored records that can no longer be read. Its entries are 0, its index 0 of 1, and
-//! its body is the number of the last of these records (u64) and the chain after it (u32). Only a copy into a fresh
-//! directory writes such a block, so builds that know version 1 only can read a journal without such a loss.
+//! its body is the number of the last of these records (u64) and the chain after it (u32). Only a copy of
+//! segments that lack these records writes such a block, so builds that know version 1 only can read a journal without such
+//! a loss.
 //!
 //! The chain covers the entries, not the blocks. The last block may therefore be rewritten with more entries while it
 //! is small, without changing a recorded chain value, so that slow traffic leaves few values.
@@ -33,7 +34,6 @@ use super::Entry;
 
 mod chain;
 mod pack;
-mod salvage;
 
 pub(super) use chain::entries;
 pub use chain::{ChainReader, Link};
@@ -139,12 +139,12 @@ impl Block {
         let header = value
             .first_chunk::<HEADER>()
             .ok_or(Defect::Broken("a block is shorter than its header"))?;
-        if ![VERSION, LOST_VERSION].contains(&header[0]) {
-            return Err(Defect::Version(header[0]));
-        }
         let crc = u32_at(header, 26);
         if crc32c::crc32c_append(crc32c::crc32c(&value[..26]), &value[HEADER..]) != crc {
             return Err(Defect::Broken("a block's checksum is wrong"));
+        }
+        if ![VERSION, LOST_VERSION].contains(&header[0]) {
+            return Err(Defect::Version(header[0]));
         }
         let body = value.slice(HEADER..);
         let lost = match header[0] {

@@ -1,71 +1,86 @@
-//! The journal on disk: a write-ahead log in front of sled.
+//! The journal on disk: two copies of each record, in segments and in sled.
 //!
 //! ```text
-//!    append ──► wal: one write, one fdatasync ──► head ──► answers and wakes
-//!                 │ flush queue, in memory
-//!                 ▼  WAL flusher: 28 KiB at once, or data a second old
-//!               sled: blocks, its flush, fdatasync ──► the log's room is free again
-//!    read  ◄── flush queue, or sled
+//!    append ──► segment: one write, one fdatasync ──► head ──► answers and wakes
+//!                 │ queue, in memory; or the segments
+//!                 ▼  copier: 28 KiB at once, or data a second old
+//!               sled: blocks, its flush, fdatasync
+//!    read  ◄── queue, sled, or the segments
 //! ```
 //!
-//! sled needs two syncs and all of its threads for each flush. So a commit is durable as soon as it is in the
-//! write-ahead log, and the WAL flusher stores commits in sled in batches. Readers see log and store as one journal.
-//! Only the log contains the newest commits: about 28 KiB, or those of the last second. [`DiskJournal::open`] reads
-//! them back: those above sled's head must continue from there, by number and by checksum chain.
+//! sled needs two syncs and all of its threads for each flush. So a commit is durable as soon as it is in a segment, and the
+//! copier stores commits in sled in batches. Readers see both as one journal. Only the segments contain the newest commits:
+//! about 28 KiB, or those of the last second.
 //!
-//! The epoch file says that a write-ahead log must exist (format 2), so a lost one is detected. It also names a record
-//! that the log must hold, so an emptied or older one is detected. A snapshot holds only durable records, so a snapshot
-//! above the head proves that the journal lost its end; such a journal is refused.
+//! A segment stays until retention drops its records. So each copy is repaired from the other: what sled lost is read from
+//! the segments, and sled is made anew; what a segment lost is read from sled, and the segment is written again.
+//!
+//! The epoch file names a record that the segments must hold, so the loss of the newest ones is detected. A snapshot holds
+//! only durable records, so a snapshot above the head proves the same; such a journal is refused.
 //!
 //! A failed sync and a panic of sled count as failures, never as a full disk, because the page cache may show data that
 //! is not on the disk. After a failure the journal writes nothing, not even to the epoch file, until the next start.
 
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use hub_core::sync;
 use hub_protocol::{Epoch, Seq};
 
 use super::sled::{self, Files, JournalOrigin, OpenError, Options, SledJournal};
-use super::snapshot::Snapshots;
-use super::{Entry, Health, Journal, JournalError, LostRange};
+use super::{Entry, Health, Journal, JournalError, LostRange, Repairs};
 
 mod adopt;
-mod flush_queue;
+mod copier;
 pub mod frame;
-mod wal;
-mod wal_flusher;
+mod migrate;
+mod open;
+mod queue;
+mod repair;
+mod segments;
+mod store;
 
-pub use adopt::adopt;
+pub use adopt::{AdoptedRecords, adopt};
+pub use store::{Run, Store};
 
-use flush_queue::FlushQueue;
-use wal::{UnflushedCommit, Wal};
-use wal_flusher::WalFlusher;
+use copier::Copier;
+use queue::Queue;
+use repair::RepairState;
+use segments::{Active, Segments};
 
 /// A journal in a state directory.
 #[derive(Debug)]
 pub struct DiskJournal {
     shared: Arc<DiskShared>,
-    flusher: WalFlusher,
+    /// `None` if the owner copies, see [`DiskJournal::over`].
+    copier: Option<Copier>,
 }
 
 #[derive(Debug)]
 struct DiskShared {
-    store: SledJournal,
-    queue: FlushQueue,
-    writer: Mutex<WalWriter>,
+    store: Box<dyn Store>,
+    segments: Segments,
+    queue: Queue,
+    repairs: RepairState,
+    files: Files,
+    /// Whether it is made by `hubd adopt`, so that lost records are accepted.
+    is_adopted: AtomicBool,
+    writer: Mutex<LogWriter>,
     /// The number of the last durable entry. It is stored after the sync, so readers never see an entry that is not
     /// durable.
     head: AtomicU64,
 }
 
 #[derive(Debug)]
-struct WalWriter {
-    wal: Wal,
+struct LogWriter {
+    /// `None` if the next commit begins a segment.
+    active: Option<Active>,
     /// The chain after the last entry.
     chain: u32,
+    /// The number of the next entry.
+    next: Seq,
     closed: bool,
 }
 
@@ -73,37 +88,55 @@ impl DiskJournal {
     /// Opens the journal in the state directory `dir`, or creates one if there is none, as [`SledJournal::open`]
     /// does.
     pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
-        let store = SledJournal::open(dir, options)?;
-        let files = Files::new(dir);
-        let (wal, unflushed) = open_log(&files, &store, options)?;
-        let (mut head, mut chain) = store.end();
-        let queue = FlushQueue::default();
-        for UnflushedCommit { frame, end } in unflushed {
-            (head, chain) = (frame.last(), frame.chain_after);
-            queue.push(end.half, frame.entries);
-        }
-        // A snapshot contains only durable records. If one is newer than the head, the newest commits were lost.
-        let snapshots = Snapshots::new(&files.snapshots(), store.epoch());
-        if let Some(synced) = snapshots.above(head)? {
-            return Err(OpenError::Behind { head, synced });
-        }
-        let shared = Arc::new(DiskShared {
-            store,
-            queue,
-            head: AtomicU64::new(head),
-            writer: Mutex::new(WalWriter {
-                wal,
-                chain,
-                closed: false,
-            }),
-        });
-        let flusher = WalFlusher::start(&shared)?;
-        Ok(Self { shared, flusher })
+        let store = Box::new(SledJournal::open(dir, options)?);
+        let shared = Arc::new(DiskShared::open(store, &Files::new(dir), options)?);
+        let copier = Some(Copier::start(&shared)?);
+        Ok(Self { shared, copier })
     }
 
-    /// Reads the whole store and checks it against the epoch file. `open` has already checked the commits in the log.
-    pub fn scrub(&self, progress: impl FnMut(Seq)) -> Result<(), JournalError> {
-        self.shared.store.scrub(progress)
+    /// Opens the segments in `files` in front of `store`. No thread copies: that is done by [`Self::copy`].
+    pub fn over(store: Box<dyn Store>, files: &Files, options: Options) -> Result<Self, OpenError> {
+        Ok(Self {
+            shared: Arc::new(DiskShared::open(store, files, options)?),
+            copier: None,
+        })
+    }
+
+    /// Repairs what is damaged, and stores the next records in the store.
+    pub fn copy(&self) {
+        self.shared.prepare_next();
+        self.shared.round();
+        if let Err(error) = self.shared.copy_some() {
+            tracing::debug!(%error, "nothing was copied");
+        }
+    }
+
+    /// Reads both copies as a whole, repairs one from the other, and finds what both lost. `progress` gets the last verified record of the store, and then of the
+    /// segments.
+    pub fn scrub(&self, mut progress: impl FnMut(Seq)) -> Result<(), JournalError> {
+        let mut at = self.earliest();
+        while at <= self.shared.store.head() && self.shared.store.damage().is_none() {
+            at = self.shared.store.scrub_some(at)?;
+            progress(at - 1);
+        }
+        let missing = self.shared.verify_all(progress)?;
+        self.shared.repair()?;
+        if missing.is_empty() {
+            return Ok(());
+        }
+        for at in self.shared.verify_all(|_| ())? {
+            self.shared
+                .step_over(at, "neither the segments nor the store have it")?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the store has all records. `progress` gets the last one that it has.
+    pub fn copy_all(&self, mut progress: impl FnMut(Seq)) -> Result<(), JournalError> {
+        while self.shared.copy_some()? {
+            progress(self.shared.store.head());
+        }
+        Ok(())
     }
 
     /// Refuses `entries` after a fault, and publishes when the disk is full.
@@ -121,63 +154,72 @@ impl DiskJournal {
     pub fn origin(&self) -> JournalOrigin {
         self.shared.store.origin()
     }
+
+    /// Skips the numbers up to and including `seq`: the next entry is `seq + 1`. That entry must be appended before
+    /// any read above the head.
+    pub fn skip_to(&self, seq: Seq) {
+        let mut writer = self.shared.writer();
+        assert!(seq + 1 >= writer.next, "numbers are never given twice");
+        writer.next = seq + 1;
+    }
 }
 
-/// Opens the log. Creates it for a journal of format 1, which stores every commit in sled at once.
-fn open_log(
-    files: &Files,
-    store: &SledJournal,
-    options: Options,
-) -> Result<(Wal, Vec<UnflushedCommit>), OpenError> {
-    let begin = || -> Result<_, OpenError> {
-        if !store.has_log() {
-            wal::create(files, options.log_bytes)?;
-            store.begin_log(options.log_bytes)?;
-        }
-        let opened = wal::open(files, store, options)?;
-        if store.log_bytes().is_none() {
-            store.begin_log(opened.0.bytes())?;
-        }
-        if opened.1.is_empty() {
-            // The log starts again at its first byte, and that overwrites the record that the epoch file requires.
-            store.forget_logged()?;
-        }
-        Ok(opened)
-    };
-    match begin() {
-        Err(OpenError::Full) => {
-            store.release_reserve();
-            begin()
-        }
-        result => result,
+impl DiskJournal {
+    /// Appends records of an adopted journal, after a gap if they do not continue this one.
+    fn append_run(&self, run: &Run) -> Result<(), JournalError> {
+        self.shared.is_adopted.store(true, Ordering::Relaxed);
+        let mut writer = self.shared.writer();
+        (writer.chain, writer.next) = (run.chain, run.entries[0].seq);
+        self.shared.append(&mut writer, &run.entries)
     }
 }
 
 impl DiskShared {
-    fn writer(&self) -> MutexGuard<'_, WalWriter> {
+    fn writer(&self) -> MutexGuard<'_, LogWriter> {
         sync::lock(&self.writer)
     }
 
-    fn append(&self, writer: &mut WalWriter, entries: &[Entry]) -> Result<(), JournalError> {
-        let (frame, chain) = frame::encode(self.store.epoch(), writer.chain, entries);
-        if let Some((position, reuses_half)) = writer.wal.position_for(frame.len()) {
-            if reuses_half {
-                self.queue.wait_for_half(position.half)?;
-            }
-            let written = writer.wal.write(position, &frame);
-            written.inspect_err(|error| self.store.handle_failed_log_write(error))?;
-            self.store.note_logged(entries[entries.len() - 1].seq);
-            self.queue.push(position.half, entries.to_vec());
-        } else {
-            // The commit is larger than half of the log, so it goes to the store directly.
-            self.queue.wait_for_all()?;
-            self.store.append(entries)?;
-            self.store.check_place()?;
+    fn head(&self) -> Seq {
+        self.head.load(Ordering::Acquire)
+    }
+
+    fn append(&self, writer: &mut LogWriter, entries: &[Entry]) -> Result<(), JournalError> {
+        let (chain, first) = (writer.chain, entries[0].seq);
+        let (frame, chain_after) = frame::encode(self.store.epoch(), chain, entries);
+        let written = self.segments.append(&mut writer.active, first, &frame);
+        written.inspect_err(|error| self.store.handle_failed_log_write(error))?;
+        if let Some(active) = &writer.active {
+            let found = active.check_place();
+            found.map_err(|error| self.store.report_gone(error))?;
         }
-        self.store.check_file(writer.wal.place())?;
-        writer.chain = chain;
-        self.head.fetch_add(entries.len() as u64, Ordering::Release);
+        let last = entries[entries.len() - 1].seq;
+        let entries = entries.to_vec();
+        let run = Run { chain, entries };
+        self.store
+            .note_logged((last, chain_after), run.bytes() as u64);
+        self.queue.push(self.head(), run);
+        (writer.chain, writer.next) = (chain_after, last + 1);
+        self.head.store(last, Ordering::Release);
         Ok(())
+    }
+
+    /// Returns entries from `from` on, which are no longer in the queue. Steps over records that neither copy has.
+    fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
+        let mut at = from;
+        loop {
+            let earliest = self.store.earliest();
+            at = at.max(earliest);
+            if at > self.head() {
+                return Ok(Vec::new());
+            }
+            match self.run_of_either(at, max_bytes) {
+                Ok(run) => return Ok(run.entries),
+                // The records may have been trimmed meanwhile; then read again.
+                Err(_) if self.store.earliest() != earliest => {}
+                Err(JournalError::Corrupt { reason, .. }) => at = self.step_over(at, &reason)?,
+                Err(error) => return Err(error),
+            }
+        }
     }
 }
 
@@ -187,7 +229,7 @@ impl Journal for DiskJournal {
     }
 
     fn head(&self) -> Seq {
-        self.shared.head.load(Ordering::Acquire)
+        self.shared.head()
     }
 
     fn earliest(&self) -> Seq {
@@ -202,7 +244,7 @@ impl Journal for DiskJournal {
         if writer.closed {
             return Err(io::Error::other("the journal is closed").into());
         }
-        super::assert_numbered(entries, self.head() + 1);
+        super::assert_numbered(entries, writer.next);
         self.shared.store.admit(entries)?;
         match self.shared.append(&mut writer, entries) {
             // Acks and trims may use the reserved space, which the first attempt has freed; publishes may not.
@@ -216,7 +258,7 @@ impl Journal for DiskJournal {
     fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
         match self.shared.queue.read(from, max_bytes) {
             Some(found) => Ok(found),
-            None => self.shared.store.read(from, max_bytes),
+            None => self.shared.read(from, max_bytes),
         }
     }
 
@@ -228,12 +270,21 @@ impl Journal for DiskJournal {
         self.shared.store.lost_ranges()
     }
 
+    fn repairs(&self) -> Repairs {
+        self.shared.repairs.done()
+    }
+
     fn trim(&self, below: Seq) -> Result<(), JournalError> {
-        self.shared.store.trim(below)
+        if self.shared.store.damage().is_some() {
+            return Ok(());
+        }
+        self.shared.store.trim(below)?;
+        let dropped = self.shared.segments.drop_below(self.earliest());
+        dropped.map_err(sled::io_error)
     }
 
     fn bytes(&self) -> u64 {
-        self.shared.store.bytes() + self.shared.queue.bytes()
+        self.shared.store.bytes()
     }
 
     fn health(&self) -> Health {
@@ -244,7 +295,10 @@ impl Journal for DiskJournal {
         if std::mem::replace(&mut self.shared.writer().closed, true) {
             return Ok(());
         }
-        self.flusher.finish();
+        match &self.copier {
+            Some(copier) => copier.finish(),
+            None => while self.shared.copy_some().unwrap_or(false) {},
+        }
         self.shared.store.close()
     }
 }

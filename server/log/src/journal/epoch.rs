@@ -5,21 +5,21 @@
 //! hexadecimal. Updates alternate between the slots and write in place. A torn write therefore leaves the other slot
 //! intact, and an update needs no free disk space.
 
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::os::unix::fs::FileExt;
+use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 
-use hub_core::{durable, sync};
+use hub_core::disk::{Disk, DiskFile};
+use hub_core::sync;
 use hub_protocol::{Epoch, Seq};
 use serde::{Deserialize, Serialize};
 
-/// The newest format of the epoch file and of the journal: entries that are not in the store yet are in a write-ahead
-/// log beside it.
-pub const FORMAT: u32 = 2;
-/// The format without a write-ahead log: all entries are in the store.
-const WITHOUT_LOG: u32 = 1;
+/// The newest format of the epoch file and of the journal: all entries are in segments, and are copied to the store.
+pub const FORMAT: u32 = 3;
+/// The format in which entries that are not in the store yet are in a write-ahead log beside it.
+pub const WITH_LOG: u32 = 2;
+/// The format in which all entries are in the store, and nowhere else.
+const STORE_ONLY: u32 = 1;
 const SLOT: usize = 4096;
 
 /// The content of the epoch file: what the journal must contain.
@@ -31,29 +31,26 @@ pub struct Anchor {
     pub writes: u64,
     /// The journal's identity.
     pub epoch: Epoch,
-    /// A durable record that the store must contain.
+    /// A durable record that the segments must contain; the store, before format 3.
     pub synced: Seq,
     /// The chain after the record `synced`.
     pub chain: u32,
-    /// The first record that the store must contain.
+    /// The first record that the journal must contain.
     pub first: Seq,
     /// The chain before the record `first`.
     pub first_chain: u32,
     /// The size in bytes of the entries from `first` to `synced`.
     pub bytes: u64,
-    /// The write-ahead log must contain this record or a later one; 0 if it need not contain any.
-    #[serde(default)]
+    /// In format 2: the write-ahead log must contain this record or a later one; 0 if it need not contain any.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub logged: Seq,
-    /// The size of the write-ahead log in bytes, which is chosen when it is made; `None` in a file of an earlier version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub log_bytes: Option<u64>,
 }
 
 impl Anchor {
     /// Returns the anchor of an empty journal whose first record will be `first`.
     pub fn empty(epoch: Epoch, first: Seq, chain: u32) -> Self {
         Self {
-            format: WITHOUT_LOG,
+            format: STORE_ONLY,
             writes: 0,
             epoch,
             synced: first - 1,
@@ -62,13 +59,12 @@ impl Anchor {
             first_chain: chain,
             bytes: 0,
             logged: 0,
-            log_bytes: None,
         }
     }
 
-    /// Whether the journal must have a write-ahead log.
-    pub fn has_log(&self) -> bool {
-        self.format > WITHOUT_LOG
+    /// Whether the segments have all entries, so that the store may lack some.
+    pub fn has_segments(&self) -> bool {
+        self.format >= FORMAT
     }
 
     fn line(&self) -> Vec<u8> {
@@ -86,10 +82,16 @@ impl Anchor {
     }
 }
 
+// serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(seq: &Seq) -> bool {
+    *seq == 0
+}
+
 /// The open epoch file.
 #[derive(Debug)]
 pub struct EpochFile {
-    file: File,
+    file: Box<dyn DiskFile>,
     last: Mutex<Anchor>,
 }
 
@@ -97,14 +99,12 @@ impl EpochFile {
     /// Reads the anchor from the file at `path`. Returns `None` if there is no file, and the error `InvalidData` if
     /// no slot is valid. Syncs the file first, because the data of a killed process may be in the page cache only and
     /// the caller relies on it.
-    pub fn read(path: &Path) -> io::Result<Option<Anchor>> {
-        let mut file = match File::open(path) {
+    pub fn read(disk: &dyn Disk, path: &Path) -> io::Result<Option<Anchor>> {
+        match disk.sync(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file?,
-        };
-        file.sync_data()?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
+            synced => synced?,
+        }
+        let bytes = disk.read(path)?;
         let newest = bytes
             .chunks(SLOT)
             .filter_map(Anchor::parse)
@@ -119,15 +119,15 @@ impl EpochFile {
     }
 
     /// Writes a new file durably, replacing any existing one.
-    pub fn create(path: &Path, anchor: Anchor) -> io::Result<Self> {
+    pub fn create(disk: &dyn Disk, path: &Path, anchor: Anchor) -> io::Result<Self> {
         let line = anchor.line();
-        durable::replace(path, &[&line, &line])?;
-        Self::open(path, anchor)
+        disk.replace(path, &[&line, &line])?;
+        Self::open(disk, path, anchor)
     }
 
     /// Opens the existing file, which must contain `anchor`.
-    pub fn open(path: &Path, anchor: Anchor) -> io::Result<Self> {
-        let file = durable::open_in_place(path)?;
+    pub fn open(disk: &dyn Disk, path: &Path, anchor: Anchor) -> io::Result<Self> {
+        let file = disk.open_in_place(path)?;
         Ok(Self {
             file,
             last: Mutex::new(anchor),
@@ -160,6 +160,8 @@ impl EpochFile {
 mod tests {
     use std::fs;
 
+    use hub_core::disk::OsDisk;
+
     use super::*;
 
     fn anchor(synced: Seq) -> Anchor {
@@ -173,22 +175,22 @@ mod tests {
     fn the_newest_anchor_is_read() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("epoch");
-        let file = EpochFile::create(&path, anchor(1)).unwrap();
+        let file = EpochFile::create(&OsDisk, &path, anchor(1)).unwrap();
         for synced in 2..6 {
             file.update(|anchor| anchor.synced = synced).unwrap();
         }
-        assert_eq!(EpochFile::read(&path).unwrap(), Some(file.last()));
+        assert_eq!(EpochFile::read(&OsDisk, &path).unwrap(), Some(file.last()));
     }
 
     #[test]
     fn a_torn_write_leaves_the_previous_anchor() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("epoch");
-        let file = EpochFile::create(&path, anchor(1)).unwrap();
+        let file = EpochFile::create(&OsDisk, &path, anchor(1)).unwrap();
         file.update(|anchor| anchor.synced = 2).unwrap();
         let torn = fs::OpenOptions::new().write(true).open(&path).unwrap();
         torn.write_all_at(b"{torn", SLOT as u64).unwrap();
-        assert_eq!(EpochFile::read(&path).unwrap().unwrap().synced, 1);
+        assert_eq!(EpochFile::read(&OsDisk, &path).unwrap().unwrap().synced, 1);
     }
 
     #[test]
@@ -196,7 +198,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("epoch");
         fs::write(&path, b"").unwrap();
-        let error = EpochFile::read(&path).unwrap_err();
+        let error = EpochFile::read(&OsDisk, &path).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }
 }

@@ -18,12 +18,13 @@
 //! | module | content |
 //! |---|---|
 //! | `store`, `files` | the calls of sled; the paths of the journal's files |
-//! | `open` | options, errors, the copy of sled's files before it opens them, verification |
+//! | `open` | options, errors, verification |
 //! | `append`, `read`, `trim` | the work on an open journal |
 //! | `scrub` | verification in the background |
 //! | `place` | whether the files are still where they were opened |
-//! | `disk_space`, `data_file` | the reserve for a full disk; sled's data file, read without sled |
-//! | `recovery`, `staging` | the copy of a damaged or oversized journal; its way into place |
+//! | `disk_space` | the reserve for a full disk |
+//! | `renew` | an empty store in place of a damaged or oversized one |
+//! | `staging` | the way of a new journal into place |
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,36 +34,34 @@ use hub_core::record::kinds;
 use hub_core::sync::{self, PeriodicThread};
 use hub_protocol::{Epoch, Seq};
 
-use super::block::Tail;
-use super::epoch::{EpochFile, FORMAT};
+use super::block::{self, Tail};
+use super::disk::{Run, Store};
+use super::epoch::{self, EpochFile};
 use super::{Entry, Health, Journal, JournalError, LostRange};
 
 mod append;
-mod data_file;
 mod disk_space;
+mod donor;
 mod files;
 mod open;
 mod place;
 mod read;
-mod recovery;
+mod renew;
 mod scrub;
 mod staging;
 mod store;
 mod trim;
 
 pub use disk_space::free_bytes;
+pub(super) use donor::Donor;
 pub use files::Files;
-pub(super) use open::random_epoch;
 pub use open::{DurabilityChecks, JournalOrigin, OpenError, Options};
+pub(super) use open::{random_epoch, read_anchor};
 pub(super) use place::OpenedFile;
-pub use recovery::AdoptedRecords;
-pub(super) use recovery::{CopiedRecords, copy_verified, known_used};
-pub(super) use staging::rename_aside;
 pub use staging::{DirLock, StagedJournal};
 pub(super) use store::io_error;
 
 use disk_space::DiskSpace;
-use open::PreOpenBackup;
 use read::lost::LostRanges;
 use store::BlockStore;
 
@@ -81,8 +80,8 @@ struct SledShared {
     /// `None` if the store could not be reopened after a full disk.
     store: RwLock<Option<BlockStore>>,
     writer: Mutex<StoreWriter>,
-    /// sled's data file.
-    place: OpenedFile,
+    /// sled's data file; `None` without a store.
+    place: Mutex<Option<OpenedFile>>,
     /// The number of the last durable entry. It is stored after the sync, so readers never see an entry that is not
     /// durable.
     head: AtomicU64,
@@ -92,8 +91,10 @@ struct SledShared {
     space: DiskSpace,
     fault: Mutex<Option<Health>>,
     lost_ranges: LostRanges,
-    /// The last record that is durable in the write-ahead log and not overwritten there; 0 if there is none.
-    logged: AtomicU64,
+    /// The last record that the segments must contain, and the chain after it. Without segments, the store must contain it.
+    logged: Mutex<(Seq, u32)>,
+    /// Why the store must be made anew.
+    damage: Mutex<Option<String>>,
     /// The lock file, held open as long as the journal is open, because only one process may use the journal.
     _lock: std::fs::File,
 }
@@ -116,88 +117,6 @@ impl SledJournal {
         })
     }
 
-    /// Reads all blocks and checks that they chain. Calls `progress` with the last verified record.
-    pub fn scrub(&self, mut progress: impl FnMut(Seq)) -> Result<(), JournalError> {
-        let mut at = self.earliest();
-        while at <= self.head() {
-            at = self.shared.scrub_some(at, 256)?;
-            progress(at - 1);
-        }
-        Ok(())
-    }
-
-    /// Returns the identity of the journal, its first kept record and the chain there.
-    pub fn origin(&self) -> JournalOrigin {
-        let anchor = self.shared.epoch_file.last();
-        JournalOrigin {
-            epoch: anchor.epoch,
-            first: anchor.first,
-            chain: anchor.first_chain,
-        }
-    }
-
-    /// Returns the number of the last entry and the chain after it.
-    pub(super) fn end(&self) -> (Seq, u32) {
-        let writer = self.shared.writer();
-        (writer.tail.head, writer.tail.chain)
-    }
-
-    /// Whether entries that the store does not contain yet may be in a write-ahead log.
-    pub(super) fn has_log(&self) -> bool {
-        self.shared.epoch_file.last().has_log()
-    }
-
-    /// Returns the last record known to be durable in the write-ahead log.
-    pub(super) fn logged(&self) -> Seq {
-        self.shared.logged.load(Ordering::Acquire)
-    }
-
-    /// Records the last record in the write-ahead log; the epoch file contains it within a second.
-    pub(super) fn note_logged(&self, seq: Seq) {
-        self.shared.logged.store(seq, Ordering::Release);
-    }
-
-    /// Durably removes the requirement that the write-ahead log contains a record, because the log is about to be
-    /// overwritten.
-    pub(super) fn forget_logged(&self) -> std::io::Result<()> {
-        self.note_logged(0);
-        self.shared.epoch_file.update(|anchor| anchor.logged = 0)
-    }
-
-    /// Durably records that the journal has a write-ahead log of `bytes` bytes. Without the log it is not opened again.
-    pub(super) fn begin_log(&self, bytes: u64) -> std::io::Result<()> {
-        let epoch_file = &self.shared.epoch_file;
-        epoch_file.update(|anchor| (anchor.format, anchor.log_bytes) = (FORMAT, Some(bytes)))
-    }
-
-    /// Returns the size of the write-ahead log in bytes, if the epoch file names it.
-    pub(super) fn log_bytes(&self) -> Option<u64> {
-        self.shared.epoch_file.last().log_bytes
-    }
-
-    /// Fails if the store's file is no longer in the state directory. Then the store writes nothing more.
-    pub(super) fn check_place(&self) -> Result<(), JournalError> {
-        self.check_file(&self.shared.place)
-    }
-
-    /// The same for another file of the journal.
-    pub(super) fn check_file(&self, file: &OpenedFile) -> Result<(), JournalError> {
-        file.check().map_err(|error| self.shared.report_gone(error))
-    }
-
-    /// Refuses `entries` after a fault, and publishes when the free space is below the floor.
-    pub(super) fn admit(&self, entries: &[Entry]) -> Result<(), JournalError> {
-        self.shared.admit(entries)
-    }
-
-    /// Stores admitted entries as one commit. If the disk is full, releases the reserve and tries once more.
-    pub(super) fn store(&self, entries: &[Entry]) -> Result<(), JournalError> {
-        match self.store_once(entries) {
-            Err(JournalError::Full) => self.store_once(entries),
-            result => result,
-        }
-    }
-
     fn store_once(&self, entries: &[Entry]) -> Result<(), JournalError> {
         let Some(last) = entries.last() else {
             return Ok(());
@@ -208,28 +127,11 @@ impl SledJournal {
         }
         super::assert_numbered(entries, writer.tail.next());
         self.shared.ready(&writer)?;
-        self.shared.commit(&mut writer, entries, last.seq)
-    }
-
-    /// Handles a failed write to the log: releases the reserve on a full disk; any other error stops all writes.
-    pub(super) fn handle_failed_log_write(&self, error: &JournalError) {
-        match error {
-            JournalError::Full => self.shared.space.release(),
-            _ => self.shared.fail(error),
-        }
-    }
-
-    /// Releases the reserved space. It is allocated again when the disk has room.
-    pub(super) fn release_reserve(&self) {
-        self.shared.space.release();
-    }
-
-    /// Skips the numbers up to and including `seq`: the next entry is `seq + 1`. That entry must be appended before
-    /// any read above the head.
-    pub fn skip_to(&self, seq: Seq) {
-        let mut writer = self.shared.writer();
-        assert!(seq >= writer.tail.head, "numbers are never given twice");
-        writer.tail.skip_to = Some(seq);
+        self.shared.commit(&mut writer, entries, last.seq)?;
+        let bytes = entries.iter().map(block::stored_len).sum::<usize>();
+        let end = (writer.tail.head, writer.tail.chain);
+        self.note_logged(end, bytes as u64);
+        Ok(())
     }
 }
 
@@ -248,11 +150,10 @@ impl Journal for SledJournal {
 
     fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
         self.admit(entries)?;
-        // Acks and trims may use the reserved space; publishes may not.
-        if is_publish(entries) {
-            self.store_once(entries)
-        } else {
-            self.store(entries)
+        match self.store_once(entries) {
+            // Acks and trims may use the reserved space; publishes may not.
+            Err(JournalError::Full) if !is_publish(entries) => self.store_once(entries),
+            stored => stored,
         }
     }
 
@@ -298,6 +199,121 @@ impl Drop for SledJournal {
         if let Err(error) = self.close() {
             tracing::error!(%error, "the journal was not closed cleanly");
         }
+    }
+}
+
+impl Store for SledJournal {
+    fn origin(&self) -> JournalOrigin {
+        let anchor = self.shared.epoch_file.last();
+        JournalOrigin {
+            epoch: anchor.epoch,
+            first: anchor.first,
+            chain: anchor.first_chain,
+        }
+    }
+
+    fn end(&self) -> (Seq, u32) {
+        let writer = self.shared.writer();
+        (writer.tail.head, writer.tail.chain)
+    }
+
+    fn format(&self) -> u32 {
+        self.shared.epoch_file.last().format
+    }
+
+    fn begin_segments(&self) -> std::io::Result<()> {
+        let (synced, chain) = self.logged();
+        let bytes = self.shared.kept();
+        self.shared.epoch_file.update(|anchor| {
+            (anchor.format, anchor.logged) = (epoch::FORMAT, 0);
+            (anchor.synced, anchor.chain, anchor.bytes) = (synced, chain, bytes);
+        })
+    }
+
+    fn in_log(&self) -> Seq {
+        self.shared.epoch_file.last().logged
+    }
+
+    fn logged(&self) -> (Seq, u32) {
+        *sync::lock(&self.shared.logged)
+    }
+
+    fn note_logged(&self, end: (Seq, u32), bytes: u64) {
+        let mut logged = sync::lock(&self.shared.logged);
+        *logged = end;
+        self.shared.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn admit(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        self.shared.admit(entries)
+    }
+
+    fn store(&self, run: &Run) -> Result<(), JournalError> {
+        match self.shared.store_run(run) {
+            Err(JournalError::Full) => self.shared.store_run(run),
+            result => result,
+        }
+    }
+
+    fn run(&self, from: Seq, to: Seq, max_bytes: usize) -> Result<Run, JournalError> {
+        self.shared.run(from, to, max_bytes)
+    }
+
+    fn next_readable(&self, from: Seq, to: Seq) -> Result<Option<Seq>, JournalError> {
+        self.shared.next_readable(from, to)
+    }
+
+    fn note_lost(&self, range: LostRange) {
+        self.shared.lost_ranges.note(range);
+    }
+
+    fn damage(&self) -> Option<String> {
+        self.shared.damage()
+    }
+
+    fn report_damage(&self, reason: String) {
+        self.shared.report_damage(reason);
+    }
+
+    fn renew(&self) -> Result<(), JournalError> {
+        self.shared.renew()
+    }
+
+    fn remove_replaced(&self) {
+        self.shared.remove_replaced();
+    }
+
+    fn report(&self, fault: Health) {
+        self.shared.report(fault);
+    }
+
+    fn is_suspect(&self) -> bool {
+        self.shared.files.suspect().exists()
+    }
+
+    fn check_place(&self) -> Result<(), JournalError> {
+        self.shared
+            .check_place()
+            .map_err(|error| self.report_gone(error))
+    }
+
+    fn report_gone(&self, error: std::io::Error) -> JournalError {
+        self.shared.report_gone(error)
+    }
+
+    fn handle_failed_log_write(&self, error: &JournalError) {
+        match error {
+            JournalError::Full => self.shared.space.release(),
+            _ => self.shared.fail(error),
+        }
+    }
+
+    fn release_reserve(&self) {
+        self.shared.space.release();
+    }
+
+    fn scrub_some(&self, from: Seq) -> Result<Seq, JournalError> {
+        self.shared.scrub_some(from, 256)
     }
 }
 
@@ -360,24 +376,22 @@ impl SledShared {
     fn health(&self) -> Health {
         match self.fault() {
             Some(fault) => fault,
-            None if self.space.is_low(self.kept()) => Health::Full,
+            None if self.space.is_low() => Health::Full,
             None => Health::Sound,
         }
     }
 
-    /// Writes the durable head to the epoch file. Does nothing after a failure, because the state on the disk is
+    /// Writes the last durable record to the epoch file. Does nothing after a failure, because the state on the disk is
     /// unknown.
     fn mark(&self) -> Result<(), JournalError> {
         let writer = self.writer();
         if self.is_failed() {
             return Ok(());
         }
-        let (synced, chain) = (writer.tail.head, writer.tail.chain);
-        let bytes = self.kept();
-        drop(writer);
-        let logged = self.logged.load(Ordering::Acquire);
+        let logged = sync::lock(&self.logged);
+        let ((synced, chain), bytes) = (*logged, self.kept());
+        drop((writer, logged));
         let marked = self.epoch_file.update(|anchor| {
-            anchor.logged = logged;
             if synced >= anchor.synced {
                 (anchor.synced, anchor.chain, anchor.bytes) = (synced, chain, bytes);
             }
@@ -402,6 +416,11 @@ impl SledShared {
         self.mark()
     }
 
+    fn check_place(&self) -> std::io::Result<()> {
+        let place = sync::lock(&self.place);
+        place.as_ref().map_or(Ok(()), OpenedFile::check)
+    }
+
     fn is_failed(&self) -> bool {
         matches!(self.fault(), Some(Health::Failed(_)))
     }
@@ -416,4 +435,4 @@ impl SledShared {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

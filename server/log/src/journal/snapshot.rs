@@ -12,15 +12,17 @@
 //! | 36 | 4 | crc | CRC-32C over bytes 0..36 and the payload |
 //! | 40 | | payload | JSON |
 //!
+//! A later version keeps the magic and the checksum where they are, so that a damaged version number is known as damage.
+//!
 //! The newest two snapshots are kept, so that a damaged one loses no data: retention keeps every record after the
 //! older one. Snapshots hold only durable records. While the disk is full, the hub saves none.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::BufMut;
-use hub_core::durable;
+use hub_core::disk::{Disk, OsDisk};
 use hub_protocol::{Epoch, Seq};
 
 /// The format version that this build writes, and the newest that it reads.
@@ -65,6 +67,7 @@ pub struct FoldSnapshot {
 /// The snapshots of one journal.
 #[derive(Debug, Clone)]
 pub struct Snapshots {
+    disk: Arc<dyn Disk>,
     dir: PathBuf,
     epoch: Epoch,
 }
@@ -72,29 +75,38 @@ pub struct Snapshots {
 impl Snapshots {
     /// Returns the snapshots in `dir` of the journal `epoch`; reads nothing.
     pub fn new(dir: &Path, epoch: Epoch) -> Self {
-        Self {
-            dir: dir.to_owned(),
-            epoch,
-        }
+        Self::on(Arc::new(OsDisk), dir, epoch)
+    }
+
+    /// The same on another disk.
+    pub fn on(disk: Arc<dyn Disk>, dir: &Path, epoch: Epoch) -> Self {
+        let dir = dir.to_owned();
+        Self { disk, dir, epoch }
     }
 
     /// Durably saves `payload` as the fold after record `seq`, and deletes all but the newest two.
     pub fn save(&self, seq: Seq, payload: &[u8]) -> io::Result<()> {
-        durable::private_dir(&self.dir)?;
+        self.disk.private_dir(&self.dir)?;
         let file = self.dir.join(format!("{seq:020}.{EXTENSION}"));
-        durable::replace(&file, &[&header(self.epoch, seq, payload), payload])?;
-        for (_, old) in list(&self.dir)?.into_iter().skip(KEPT) {
-            fs::remove_file(old)?;
+        let parts = [&header(self.epoch, seq, payload), payload];
+        self.disk.replace(&file, &parts)?;
+        for (_, old) in list(&*self.disk, &self.dir)?.into_iter().skip(KEPT) {
+            self.disk.remove(&old)?;
         }
-        durable::sync_dir(&self.dir)
+        self.disk.sync(&self.dir)
     }
 
     /// Returns the usable snapshots, newest first. Logs and skips broken and foreign ones; a newer format is an
-    /// error.
+    /// error. Syncs their names first, because those that a killed process made may be in memory only, and retention
+    /// relies on them.
     pub fn usable(&self) -> Result<Vec<FoldSnapshot>, SnapshotError> {
+        match self.disk.sync(&self.dir) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            synced => synced?,
+        }
         let mut found = Vec::new();
-        for (_, path) in list(&self.dir)? {
-            match read(&path) {
+        for (_, path) in list(&*self.disk, &self.dir)? {
+            match read(&*self.disk, &path) {
                 Ok(snapshot) if snapshot.epoch == self.epoch => found.push(snapshot),
                 Ok(_) => {
                     let path = path.display();
@@ -110,41 +122,40 @@ impl Snapshots {
     /// Returns the last record of the newest valid snapshot above `head`, which proves that records above `head` are
     /// lost.
     pub fn above(&self, head: Seq) -> io::Result<Option<Seq>> {
-        let named = list(&self.dir)?.into_iter().filter(|(seq, _)| *seq > head);
-        let mut sound = named.filter_map(|(_, path)| read(&path).ok());
+        let named = list(&*self.disk, &self.dir)?
+            .into_iter()
+            .filter(|(seq, _)| *seq > head);
+        let mut sound = named.filter_map(|(_, path)| read(&*self.disk, &path).ok());
         let more = sound.find(|found| found.epoch == self.epoch && found.seq > head);
         Ok(more.map(|found| found.seq))
     }
 
     /// Returns the last record of the older of the two kept snapshots; `None` if there are fewer than two.
     pub fn oldest_seq(&self) -> io::Result<Option<Seq>> {
-        Ok(list(&self.dir)?.get(KEPT - 1).map(|(seq, _)| *seq))
+        Ok(list(&*self.disk, &self.dir)?
+            .get(KEPT - 1)
+            .map(|(seq, _)| *seq))
     }
 }
 
 /// Whether `dir` contains any snapshot file; an unreadable directory counts as empty.
-pub fn exist_in(dir: &Path) -> bool {
-    list(dir).is_ok_and(|found| !found.is_empty())
+pub fn exist_in(disk: &dyn Disk, dir: &Path) -> bool {
+    list(disk, dir).is_ok_and(|found| !found.is_empty())
 }
 
 /// Returns the last record of the newest valid snapshot in `dir`, or 0 if there is none.
-pub fn newest_seq(dir: &Path) -> Seq {
-    let found = list(dir).unwrap_or_default();
+pub fn newest_seq(disk: &dyn Disk, dir: &Path) -> Seq {
+    let found = list(disk, dir).unwrap_or_default();
     found
         .iter()
-        .find_map(|(_, path)| read(path).ok())
+        .find_map(|(_, path)| read(disk, path).ok())
         .map_or(0, |snapshot| snapshot.seq)
 }
 
 /// Returns the snapshot files in `dir` with the numbers in their names, newest first.
-pub fn list(dir: &Path) -> io::Result<Vec<(Seq, PathBuf)>> {
-    let entries = match fs::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries?,
-    };
+pub fn list(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<(Seq, PathBuf)>> {
     let mut found = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
+    for path in disk.list(dir)? {
         let named = path
             .extension()
             .is_some_and(|extension| extension == EXTENSION);
@@ -160,8 +171,8 @@ pub fn list(dir: &Path) -> io::Result<Vec<(Seq, PathBuf)>> {
 }
 
 /// Reads and verifies the snapshot at `path`.
-pub fn read(path: &Path) -> Result<FoldSnapshot, SnapshotError> {
-    let bytes = fs::read(path)?;
+pub fn read(disk: &dyn Disk, path: &Path) -> Result<FoldSnapshot, SnapshotError> {
+    let bytes = disk.read(path)?;
     decode(path, &bytes)
 }
 
@@ -185,20 +196,23 @@ fn decode(path: &Path, bytes: &[u8]) -> Result<FoldSnapshot, SnapshotError> {
     }
     let sum = crc32c::crc32c_append(crc32c::crc32c(&header[..36]), payload);
     header.advance(MAGIC.len());
-    let version = header.get_u32_le();
+    let (version, epoch, seq, length, crc) = (
+        header.get_u32_le(),
+        header.get_u64_le(),
+        header.get_u64_le(),
+        header.get_u64_le(),
+        header.get_u32_le(),
+    );
+    if crc != sum {
+        return Err(broken());
+    }
     if version > VERSION {
         return Err(SnapshotError::Unsupported {
             path: path.to_owned(),
             found: version,
         });
     }
-    let (epoch, seq, length, crc) = (
-        header.get_u64_le(),
-        header.get_u64_le(),
-        header.get_u64_le(),
-        header.get_u32_le(),
-    );
-    if length != payload.len() as u64 || crc != sum {
+    if length != payload.len() as u64 {
         return Err(broken());
     }
     Ok(FoldSnapshot {
@@ -210,6 +224,8 @@ fn decode(path: &Path, bytes: &[u8]) -> Result<FoldSnapshot, SnapshotError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const EPOCH: Epoch = Epoch(7);
@@ -235,7 +251,7 @@ mod tests {
         for truncated in [false, true] {
             let dir = tempfile::tempdir().unwrap();
             let snapshots = three_in(dir.path());
-            let (_, newest) = list(dir.path()).unwrap().remove(0);
+            let (_, newest) = list(&OsDisk, dir.path()).unwrap().remove(0);
             let mut bytes = fs::read(&newest).unwrap();
             *bytes.last_mut().unwrap() ^= 1;
             fs::write(newest, &bytes[..if truncated { 45 } else { bytes.len() }]).unwrap();
@@ -255,10 +271,15 @@ mod tests {
     fn a_newer_format_is_refused_with_its_version() {
         let dir = tempfile::tempdir().unwrap();
         let snapshots = three_in(dir.path());
-        let (_, newest) = list(dir.path()).unwrap().remove(0);
+        let (_, newest) = list(&OsDisk, dir.path()).unwrap().remove(0);
         let mut bytes = fs::read(&newest).unwrap();
         bytes[8] = 9;
-        fs::write(newest, bytes).unwrap();
+        fs::write(&newest, &bytes).unwrap();
+        // The same byte after a flipped bit.
+        assert_eq!(snapshots.usable().unwrap()[0].payload, b"state 20");
+        let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..36]), &bytes[HEADER..]);
+        bytes[36..HEADER].copy_from_slice(&crc.to_le_bytes());
+        fs::write(&newest, &bytes).unwrap();
         let error = snapshots.usable().unwrap_err().to_string();
         assert!(error.contains("format 9"), "{error}");
     }

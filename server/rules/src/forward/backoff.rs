@@ -9,15 +9,17 @@ const LONGEST_ASKED: Duration = Duration::from_secs(3600);
 
 /// Pauses that double from 1 s to 5 min. Half of each is random, so that several hubs do not retry together.
 #[derive(Debug)]
-pub(super) struct Backoff(Duration);
+pub struct Backoff(Duration);
 
 impl Backoff {
-    pub(super) fn new() -> Self {
+    /// Begins with the shortest pause.
+    #[allow(clippy::new_without_default)] // no value stands for no attempt
+    pub fn new() -> Self {
         Self(FIRST)
     }
 
     /// Returns the next pause: at least `asked`, if the target asks for a pause.
-    pub(super) fn next(&mut self, asked: Option<Duration>) -> Duration {
+    pub fn next(&mut self, asked: Option<Duration>) -> Duration {
         let pause = self.0;
         self.0 = (pause * 2).min(LONGEST);
         let mut random = [0; 1];

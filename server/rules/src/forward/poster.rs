@@ -25,11 +25,11 @@ const SHOWN: usize = 200;
 
 /// An HTTP client; clones share its connections.
 #[derive(Clone)]
-pub(super) struct Poster(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
+pub struct Poster(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
 
 /// The outcome of an attempt.
 #[derive(Debug)]
-pub(super) enum PostOutcome {
+pub enum PostOutcome {
     /// The target has accepted it.
     Accepted,
     /// The target refuses this one for good, for this reason.
@@ -40,7 +40,7 @@ pub(super) enum PostOutcome {
 
 impl Poster {
     /// Creates a client; with `tls`, the system must have root certificates.
-    pub(super) fn new(tls: bool) -> anyhow::Result<Self> {
+    pub fn new(tls: bool) -> anyhow::Result<Self> {
         let builder = HttpsConnectorBuilder::new();
         let builder = if tls {
             let roots = builder.with_native_roots();
@@ -53,10 +53,7 @@ impl Poster {
     }
 
     /// Sends a request, and returns the head of the response.
-    pub(super) async fn open(
-        &self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, String> {
+    pub async fn open(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, String> {
         match tokio::time::timeout(PATIENCE, self.0.request(request)).await {
             Ok(answered) => answered.map_err(|error| format!("{:#}", anyhow::Error::from(error))),
             Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
@@ -72,7 +69,7 @@ impl Poster {
             Err(error) => return PostOutcome::Refused(error.to_string()),
         };
         match self.open(request).await {
-            Ok(response) => outcome(response).await,
+            Ok(response) => PostOutcome::of(response).await,
             Err(why) => PostOutcome::Failed(why, None),
         }
     }
@@ -97,25 +94,28 @@ pub(super) fn authorized(
     }
 }
 
-async fn outcome(response: Response<Incoming>) -> PostOutcome {
-    let status = response.status();
-    let pause = pause(response.headers());
-    let body = tokio::time::timeout(
-        PATIENCE,
-        Limited::new(response.into_body(), MAX_ANSWER).collect(),
-    );
-    let body = body.await.ok().and_then(Result::ok);
-    if status.is_success() {
-        return PostOutcome::Accepted;
-    }
-    let text = body.map(|it| String::from_utf8_lossy(&it.to_bytes()).into_owned());
-    let text = text.unwrap_or_default();
-    let text = first_chars(&text, SHOWN).trim();
-    let why = format!("the target answers {status}: {text}");
-    if is_for_good(status) {
-        PostOutcome::Refused(why)
-    } else {
-        PostOutcome::Failed(why, pause)
+impl PostOutcome {
+    /// The outcome that a response reports.
+    pub async fn of(response: Response<Incoming>) -> Self {
+        let status = response.status();
+        let pause = pause(response.headers());
+        let body = tokio::time::timeout(
+            PATIENCE,
+            Limited::new(response.into_body(), MAX_ANSWER).collect(),
+        );
+        let body = body.await.ok().and_then(Result::ok);
+        if status.is_success() {
+            return Self::Accepted;
+        }
+        let text = body.map(|it| String::from_utf8_lossy(&it.to_bytes()).into_owned());
+        let text = text.unwrap_or_default();
+        let text = first_chars(&text, SHOWN).trim();
+        let why = format!("the target answers {status}: {text}");
+        if is_for_good(status) {
+            Self::Refused(why)
+        } else {
+            Self::Failed(why, pause)
+        }
     }
 }
 

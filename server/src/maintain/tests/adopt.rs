@@ -22,7 +22,7 @@ fn seqs(dir: &Path) -> Vec<Seq> {
     found
 }
 
-/// Makes the state that a kill leaves: records 1 to 40 in the store, 41 to 45 in the log only, and no epoch file.
+/// Makes the state that a kill leaves: records 1 to 40 in the store, 41 to 45 in the segments only, and no epoch file.
 fn killed(dir: &Path) {
     let hub = tempfile::tempdir().unwrap();
     let journal = reopened(filled(hub.path(), 40), hub.path());
@@ -66,7 +66,7 @@ fn contents(dir: &Path, place: &str, file: &str) -> Vec<Vec<u8>> {
         .collect()
 }
 
-const PARTS: [&str; 3] = ["journal", "snapshots", "epoch"];
+const PARTS: [&str; 4] = ["journal", "segments", "snapshots", "epoch"];
 
 /// Undoes the last rename of a replacement, as if the process was killed before it. Returns whether there was one.
 fn step_back(dir: &Path) -> bool {
@@ -83,14 +83,14 @@ fn step_back(dir: &Path) -> bool {
             return true;
         }
     }
-    let log = dir.join("wal.replaced");
-    log.exists() && fs::rename(log, dir.join("wal")).is_ok()
+    false
 }
 
 #[test]
 fn an_adopt_interrupted_between_renames_is_finished_by_the_next_command() {
     let dir = killed_dir();
-    let before = fs::read(dir.path().join("journal/db")).unwrap();
+    let segment = "00000000000000000001";
+    let before = fs::read(dir.path().join("segments").join(segment)).unwrap();
     let saved: Vec<_> = (1..=45).chain([1_000_045]).collect();
     adopted(dir.path());
     let mut states = 0;
@@ -102,11 +102,11 @@ fn an_adopt_interrupted_between_renames_is_finished_by_the_next_command() {
         adopted(left.path());
         let again: Vec<_> = saved.iter().copied().chain([2_000_045]).collect();
         assert_eq!(seqs(left.path()), again, "{states}: adopted again");
-        let kept = contents(left.path(), "journal", "db");
-        assert!(kept.contains(&before), "{states}: the old store is gone");
+        let kept = contents(left.path(), "segments", segment);
+        assert!(kept.contains(&before), "{states}: the old segment is gone");
     }
-    // The renames are: the log, the journal and the snapshots twice each, and the epoch file, which was missing.
-    assert_eq!(states, 6);
+    // The renames are: the journal, the segments and the snapshots twice each, and the epoch file, which was missing.
+    assert_eq!(states, 7);
 }
 
 #[test]
@@ -143,20 +143,19 @@ fn an_adopt_holds_the_lock_until_its_end() {
 #[test]
 fn a_second_adopt_keeps_the_files_that_the_first_one_replaced() {
     let dir = killed_dir();
-    let before = fs::read(dir.path().join("journal/db")).unwrap();
-    let log = fs::read(dir.path().join("wal")).unwrap();
+    let segment = "00000000000000000001";
+    let before = fs::read(dir.path().join("segments").join(segment)).unwrap();
     adopted(dir.path());
     drop(opened(dir.path()));
     let out = adopted(dir.path());
-    for name in ["journal", "snapshots", "wal"] {
+    for name in ["journal", "snapshots", "segments"] {
         let aside = dir.path().join(format!("{name}.replaced"));
         let second = dir.path().join(format!("{name}.replaced.2"));
         assert!(aside.exists() && second.exists(), "{name}");
         assert!(out.contains(second.to_str().unwrap()));
     }
-    let kept = fs::read(dir.path().join("journal.replaced/db")).unwrap();
+    let kept = fs::read(dir.path().join("segments.replaced").join(segment)).unwrap();
     assert_eq!(kept, before);
-    assert_eq!(fs::read(dir.path().join("wal.replaced")).unwrap(), log);
 }
 
 #[test]
@@ -176,7 +175,7 @@ fn a_snapshot_newer_than_the_journal_is_kept_among_the_replaced_files() {
         assert_eq!(seqs(dir.path()).last(), Some(&1_000_070));
         let aside = dir.path().join("snapshots.replaced").join(name);
         assert_eq!(fs::read(aside).unwrap(), before);
-        let kept = snapshot::list(&Files::new(dir.path()).snapshots()).unwrap();
+        let kept = snapshot::list(&OsDisk, &Files::new(dir.path()).snapshots()).unwrap();
         assert_eq!(kept.iter().map(|it| it.0).collect::<Vec<_>>(), usable);
     }
 }
@@ -193,7 +192,7 @@ fn an_adopted_empty_journal_does_not_reuse_numbers() {
         } else {
             fs::remove_dir_all(files.journal()).unwrap();
         }
-        fs::write(files.wal(), vec![0; 4 << 20]).unwrap();
+        fs::remove_dir_all(files.segments()).unwrap();
         assert!(adopted(left.path()).contains("nothing could be saved"));
         assert_eq!(folded(left.path()).0, 1_000_040);
         assert_eq!(seqs(left.path()), [1_000_040]);
@@ -217,19 +216,4 @@ fn a_start_does_not_create_a_journal_beside_a_replaced_one() {
     let error = adopt::adopt(dir.path(), &mut io::sink()).unwrap_err();
     assert!(error.to_string().contains("was put aside"), "{error}");
     assert!(!files.journal().exists() && !files.epoch().exists());
-}
-
-#[test]
-fn the_complete_copy_of_an_earlier_build_is_put_in_place_before_an_adopt() {
-    let dir = tempfile::tempdir().unwrap();
-    drop(reopened(filled(dir.path(), 40), dir.path()));
-    let files = Files::new(dir.path());
-    copy(&files.journal(), &dir.path().join("journal.replaced"));
-    fs::rename(files.journal(), dir.path().join("journal.fresh")).unwrap();
-    fs::remove_file(files.epoch()).unwrap();
-    let error = start_error(dir.path());
-    assert!(matches!(error, OpenError::NoEpoch), "{error}");
-    adopted(dir.path());
-    let saved: Vec<_> = (1..=40).chain([1_000_040]).collect();
-    assert_eq!(seqs(dir.path()), saved);
 }

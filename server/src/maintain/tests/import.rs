@@ -70,10 +70,11 @@ fn an_import_interrupted_between_renames_is_finished_by_the_next_start() {
     let (from, to) = (with_records(40), tempfile::tempdir().unwrap());
     import::import(to.path(), &exported(from.path())[..], None).unwrap();
     let left = to.path().join("left");
-    for parts in [&["epoch"][..], &["epoch", "journal"]] {
+    let all = ["epoch", "segments", "journal"];
+    for parts in [&all[..1], &all[..2], &all] {
         let staged = Files::new(&left).staged();
         fs::create_dir_all(&staged).unwrap();
-        for part in ["epoch", "journal"] {
+        for part in all {
             let staged_part = parts.contains(&part);
             let place = if staged_part { &staged } else { &left };
             copy(&to.path().join(part), &place.join(part));

@@ -10,8 +10,8 @@ use crate::untrusted_dir::UntrustedDir;
 
 /// The end of a rollout that is read, in bytes: the end of a turn is its last line, or one of the last.
 const END: usize = 64 * 1024;
-/// The longest reason, in characters.
-const MAX_REASON: usize = 200;
+/// The longest reason, in characters: the message about a usage limit names its end behind two addresses.
+const MAX_REASON: usize = 300;
 /// A thread's directory has its date in Codex's time zone, which may be another day.
 const DAY_MS: i64 = 24 * 3600 * 1000;
 

@@ -9,6 +9,8 @@ pub enum Reply {
     Says(Block),
     /// An error with this HTTP status and Anthropic's name for the error.
     Fails(u16, String),
+    /// The account has reached its usage limit, which ends at this time, in seconds since 1970.
+    Limited(i64),
 }
 
 /// The content of a reply.

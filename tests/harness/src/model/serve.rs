@@ -139,8 +139,24 @@ async fn converse(shared: Served, headers: &HeaderMap, body: Value, wire: Wire) 
             let error = json!({"type": kind, "message": "scripted"});
             (status, Json(json!({"type": "error", "error": error}))).into_response()
         }
+        Ok(Reply::Limited(until)) => limited(until),
         Err(panic) => (StatusCode::BAD_REQUEST, panic.to_string()).into_response(),
     }
+}
+
+/// The refusal of an account at its limit: in Anthropic's words for Claude Code, and with the fields that Codex reads.
+fn limited(until: i64) -> Response {
+    let message = format!("Claude AI usage limit reached|{until}");
+    let error = json!({
+        "type": "usage_limit_reached", "message": message, "plan_type": "plus", "resets_at": until,
+    });
+    let body = Json(json!({"type": "error", "error": error}));
+    (
+        StatusCode::TOO_MANY_REQUESTS,
+        [("x-should-retry", "false")],
+        body,
+    )
+        .into_response()
 }
 
 fn request(headers: &HeaderMap, body: Value, wire: &Wire) -> Request {

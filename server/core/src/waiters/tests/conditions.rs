@@ -65,6 +65,25 @@ fn a_barrier_waits_for_every_session() {
 }
 
 #[test]
+fn a_barrier_whose_items_are_taken_during_the_lull_waits_on() {
+    let mut place = Place::new();
+    let mut answer = place.wait_5s(wait_with(|it| {
+        it.settle = Duration::from_secs(1);
+        it.barrier = Some(Barrier {
+            count: 1,
+            ..Barrier::default()
+        });
+    }));
+    place.say(&DONE);
+    place.ack(&[1]);
+    place.pass(Duration::from_secs(1));
+    assert!(waits(&mut answer));
+    place.say(&DONE);
+    place.pass(Duration::from_secs(1));
+    assert_eq!(ids(&batch(&mut answer)), [3]);
+}
+
+#[test]
 fn a_barrier_whose_client_is_gone_ends_when_a_session_changes() {
     let mut place = Place::new();
     drop(barrier(&mut place, &["w1", "w2"], &[], 0));

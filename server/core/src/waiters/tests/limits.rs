@@ -229,7 +229,8 @@ fn the_hourly_limit_counts_all_senders() {
 fn a_reset_ends_waits_and_forgets_wakes() {
     let mut place = woken_enough();
     let mut answer = place.wait(agent());
-    place.presence.dismiss_project(&ProjectName::default());
+    let project = ProjectName::default();
+    place.presence.dismiss_project(&place.state, &project);
     assert!(matches!(answer.try_recv(), Ok(Outcome::Reset)));
     assert!(wakes(&mut place, &DONE));
 }

@@ -11,13 +11,19 @@ const HOST: &str = "127.0.0.1:4782";
 
 fn at(seconds: i64) -> Now {
     Now {
+        boot_ms: 0,
         wall: Timestamp::from_millis(seconds * 1000),
         mono: Instant::now(),
     }
 }
 
 fn sign_in(devices: &Devices, seconds: i64) -> OpenedSession {
-    devices.add("Firefox".into(), HOST, at(seconds)).unwrap()
+    let new = NewDevice {
+        name: "Firefox".into(),
+        host: HOST,
+        access: None,
+    };
+    devices.add(new, at(seconds)).unwrap()
 }
 
 fn id_of(token: &str) -> &str {

@@ -81,8 +81,13 @@ impl Past {
                         ..
                     } => "a wake by the hub began a turn",
                     Turn::Began { .. } => "a turn began",
+                    Turn::Attributed { .. } => "another session had sent the prompt",
                     Turn::Stopped { .. } => "the turn stopped",
                     Turn::Failed { .. } => "the agent's model failed",
+                    Turn::Resumes { on: true } => "the person let it go on after its limit",
+                    Turn::Resumes { on: false } => {
+                        "the hub no longer waits for the end of its limit"
+                    }
                 };
                 self.push(it.at, text.into());
             }

@@ -96,8 +96,13 @@ fn a_block_of_a_newer_format_is_refused_with_its_version() {
     let (_, store) = stored(&[vec![10]]);
     let (key, mut value) = store.into_iter().next().unwrap();
     value[0] = 3;
-    let expected = Defect::Version(3);
-    assert_eq!(Block::decode(&key, &value.into()).unwrap_err(), expected);
+    let decode = |value: &[u8]| Block::decode(&key, &value.to_vec().into()).unwrap_err();
+    // The same byte after a flipped bit.
+    let damage = Defect::Broken("a block's checksum is wrong");
+    assert_eq!(decode(&value), damage);
+    let crc = crc32c::crc32c_append(crc32c::crc32c(&value[..26]), &value[HEADER..]);
+    value[26..HEADER].copy_from_slice(&crc.to_le_bytes());
+    assert_eq!(decode(&value), Defect::Version(3));
 }
 
 #[test]

@@ -1,94 +1,205 @@
-//! `hubd adopt`: makes a journal with a new identity from the readable records of the old one.
+//! `hubd adopt`: makes a journal with a new identity from the readable records of the old one: a restored backup, or what is
+//! left if both copies lost the newest records or the epoch file.
 
-use std::fs;
 use std::io;
 
 use bytes::Bytes;
 use hub_core::durable;
+use hub_protocol::{Epoch, Seq};
 
-use super::wal::{self, UnflushedCommit};
-use crate::journal::epoch::EpochFile;
-use crate::journal::sled::{
-    AdoptedRecords, CopiedRecords, Files, OpenError, Options, SledJournal, StagedJournal,
-    copy_verified, known_used, random_epoch,
-};
+use super::frame::Frame;
+use super::segments::{Segments, missing};
+use super::store::Run;
+use super::{DiskJournal, migrate};
+use crate::journal::sled::{Donor, Files, JournalOrigin, OpenError, Options, StagedJournal};
+use crate::journal::sled::{random_epoch, read_anchor};
 use crate::journal::snapshot::{self, Snapshots};
+use crate::journal::{Entry, Journal as _, JournalError};
 
-/// Makes a journal with a new identity from the records that can be verified in the existing store, write-ahead log
-/// and snapshots, which all stay unchanged. The caller continues numbering from [`AdoptedRecords::next`].
+/// The number of record numbers skipped above the last one that may have been used.
+const GAP: Seq = 1_000_000;
+/// Bytes of entries that are copied at once.
+const READ_BYTES: usize = 256 * 1024;
+
+/// The result of saving a journal's records.
+#[derive(Debug, Clone)]
+pub struct AdoptedRecords {
+    /// The journal's new identity.
+    pub epoch: Epoch,
+    /// The first saved record; [`AdoptedRecords::next`] if none was saved.
+    pub first: Seq,
+    /// The last saved record; `first - 1` if none was saved.
+    pub head: Seq,
+    /// The last number that a record may already have.
+    pub used: Seq,
+    /// The ranges (first, last) between `first` and `head` that could not be saved.
+    pub lost_ranges: Vec<(Seq, Seq)>,
+}
+
+impl AdoptedRecords {
+    /// Returns the number of the next record.
+    pub fn next(&self) -> Seq {
+        self.used + GAP
+    }
+}
+
+/// Makes a journal with a new identity from the records that can be verified in the existing segments, store, write-ahead
+/// log and snapshots. The caller continues numbering from [`AdoptedRecords::next`].
 pub fn adopt(
     staged: &StagedJournal<'_>,
     options: Options,
-) -> Result<(SledJournal, AdoptedRecords), OpenError> {
+) -> Result<(DiskJournal, AdoptedRecords), OpenError> {
     let files = staged.replaces();
     if files.are_only_replaced()? {
         return Err(OpenError::Replaced);
     }
-    let copied = copy_verified(staged, options.checks)?;
+    let old = OldJournal::open(files, options)?;
     let mut adopted = AdoptedRecords {
         epoch: random_epoch()?,
-        first: copied.first,
-        head: copied.head,
-        used: known_used(files)?.max(copied.head),
-        broken: copied.broken.clone(),
-        lost_ranges: copied.lost_ranges.clone(),
-        unreadable: copied.unreadable,
+        first: 0,
+        head: 0,
+        used: old.used(files)?,
+        lost_ranges: Vec::new(),
     };
-    let commits = continuing_commits(files, &copied, &mut adopted);
-    if adopted.head == 0 {
-        (adopted.first, adopted.head) = (adopted.next(), adopted.next() - 1);
-    }
-    let anchor = copied.anchor(adopted.epoch, adopted.first);
-    EpochFile::create(&staged.files().epoch(), anchor)?;
-    let store = SledJournal::open(&staged.files().root, options)?;
-    for UnflushedCommit { frame, .. } in commits {
-        store.store(&frame.entries)?;
+    let begin = old.next(old.first)?;
+    let begin = begin.map(|first| Ok::<_, JournalError>((first, old.run(first)?.chain)));
+    let (first, chain) = begin.transpose()?.unwrap_or((adopted.next(), 0));
+    (adopted.first, adopted.head) = (first, first - 1);
+    let origin = JournalOrigin {
+        epoch: adopted.epoch,
+        first,
+        chain,
+    };
+    let options = Options {
+        origin: Some(origin),
+        ..options
+    };
+    let journal = DiskJournal::open(&staged.files().root, options)?;
+    old.copy(&journal, &mut adopted)?;
+    if adopted.head >= adopted.first {
+        adopted.used = adopted.used.max(adopted.head);
     }
     keep_snapshots(staged, &adopted)?;
-    Ok((store, adopted))
+    Ok((journal, adopted))
 }
 
-/// Returns the commits of the log that continue the records in `copied`.
-fn continuing_commits(
-    files: &Files,
-    copied: &CopiedRecords,
-    adopted: &mut AdoptedRecords,
-) -> Vec<UnflushedCommit> {
-    let log = match fs::read(files.wal()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Bytes::new(),
-        Err(error) => {
-            let why = || format!("the file 'wal' cannot be read: {error}");
-            adopted.broken.get_or_insert_with(why);
-            Bytes::new()
+/// What is left of the old journal.
+struct OldJournal {
+    segments: Segments,
+    store: Option<Donor>,
+    /// The commits of a write-ahead log.
+    log: Vec<Frame>,
+    /// The first record that the epoch file requires.
+    first: Seq,
+    synced: Seq,
+}
+
+impl OldJournal {
+    fn open(files: &Files, options: Options) -> Result<Self, OpenError> {
+        let anchor = match read_anchor(files) {
+            Err(OpenError::NoEpoch) => None,
+            anchor => anchor?,
+        };
+        let epoch = anchor.map(|it| it.epoch);
+        let segments = Segments::open(files, epoch, options.segment_bytes, true)?;
+        let log = match files.disk.read(&files.wal()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Bytes::new(),
+            log => log?.into(),
+        };
+        let mut log = migrate::commits_above(0, &log);
+        log.retain(|it| epoch.is_none_or(|epoch| it.epoch == epoch));
+        Ok(Self {
+            segments,
+            store: Donor::open(files, options)?,
+            log,
+            first: anchor.map_or(1, |it| it.first),
+            synced: anchor.map_or(0, |it| it.synced.max(it.logged)),
+        })
+    }
+
+    /// Returns the last number that a record may already have, from the epoch file and the snapshots.
+    fn used(&self, files: &Files) -> io::Result<Seq> {
+        let snapshots = snapshot::list(&*files.disk, &files.snapshots())?;
+        let named = snapshots.first().map_or(0, |(named, _)| *named);
+        let logged = self.log.last().map_or(0, Frame::last);
+        Ok(named.max(self.synced).max(logged))
+    }
+
+    /// Returns the first record from `from` on that can be read.
+    fn next(&self, from: Seq) -> Result<Option<Seq>, JournalError> {
+        let in_log = self.log.iter().find(|it| it.last() >= from);
+        // What sled cannot read is lost, whatever the error.
+        let in_store = self.store.as_ref().map(|it| it.next_readable(from));
+        let found = [
+            self.segments.next_readable(from)?,
+            in_log.map(|it| it.first().max(from)),
+            in_store.and_then(Result::ok).flatten(),
+        ];
+        Ok(found.into_iter().flatten().min())
+    }
+
+    fn run(&self, at: Seq) -> Result<Run, JournalError> {
+        let unreadable = |_| missing(at);
+        let mut found = self.segments.run(at, Seq::MAX - 1, READ_BYTES);
+        if let (Err(_), Some(store)) = (&found, &self.store) {
+            found = store.run(at, READ_BYTES).map_err(unreadable);
         }
-        Ok(bytes) => bytes.into(),
-    };
-    let mut unflushed = wal::commits_above(copied.head, &log);
-    let mut end = (copied.head, copied.chain);
-    unflushed.retain(|UnflushedCommit { frame, .. }| {
-        adopted.used = adopted.used.max(frame.last());
-        let follows = adopted.broken.is_none() && frame.follows(end);
-        if follows {
-            end = (frame.last(), frame.chain_after);
-            adopted.first = adopted.first.max(1);
-            adopted.head = frame.last();
-        } else {
-            adopted.broken.get_or_insert_with(|| wal::GAP_REASON.into());
+        if found.is_err() {
+            found = { self.log.iter() }
+                .find(|it| (it.first()..=it.last()).contains(&at))
+                .and_then(|it| run_of(it, at))
+                .ok_or_else(|| missing(at));
         }
-        follows
-    });
-    unflushed
+        found
+    }
+
+    fn copy(
+        &self,
+        journal: &DiskJournal,
+        adopted: &mut AdoptedRecords,
+    ) -> Result<(), JournalError> {
+        let mut chain = None;
+        while let Some(at) = self.next(adopted.head + 1)? {
+            let Ok(run) = self.run(at) else {
+                // It begins in the middle of what is left of a commit.
+                adopted.head = at;
+                continue;
+            };
+            let first = run.entries[0].seq;
+            let next = journal.head().max(adopted.first - 1) + 1;
+            if first > next && chain.is_some_and(|chain| chain != run.chain) {
+                adopted.lost_ranges.push((next, first - 1));
+            }
+            let end = run.end();
+            journal.append_run(&run)?;
+            (adopted.head, chain) = (end.0, Some(end.1));
+        }
+        adopted.head = journal.head();
+        // Only the store records a gap.
+        journal.copy_all(|_| ())
+    }
+}
+
+/// Returns the records of a commit from `from` on.
+fn run_of(frame: &Frame, from: Seq) -> Option<Run> {
+    let chain = frame.chain_at(from - 1)?;
+    let entries = frame.entries.iter().filter(|it| it.seq >= from);
+    let entries: Vec<Entry> = entries.cloned().collect();
+    Some(Run { chain, entries })
 }
 
 /// Copies the snapshots under the new identity, except those that are newer than the saved records or end before
 /// them.
 fn keep_snapshots(staged: &StagedJournal<'_>, adopted: &AdoptedRecords) -> io::Result<()> {
-    let dir = staged.files().snapshots();
+    let (dir, disk) = (staged.files().snapshots(), &*staged.files().disk);
     // Create the directory even without snapshots, so that it replaces the old one.
     durable::private_dir(&dir)?;
     let snapshots = Snapshots::new(&dir, adopted.epoch);
-    for (_, path) in snapshot::list(&staged.replaces().snapshots())?.iter().rev() {
-        match snapshot::read(path) {
+    for (_, path) in snapshot::list(disk, &staged.replaces().snapshots())?
+        .iter()
+        .rev()
+    {
+        match snapshot::read(disk, path) {
             Ok(it) if it.seq <= adopted.head && it.seq + 1 >= adopted.first => {
                 snapshots.save(it.seq, &it.payload)?;
             }

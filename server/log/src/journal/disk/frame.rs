@@ -1,4 +1,4 @@
-//! A commit in the write-ahead log, format 1.
+//! A commit in a segment, format 1.
 //!
 //! All integers are little endian.
 //!
@@ -19,8 +19,8 @@ use memchr::memmem;
 
 use crate::journal::{Entry, block};
 
-pub(in crate::journal) const MAGIC: [u8; 4] = [0xFF, 0xFE, 0xFD, 0xFC];
-const HEADER: usize = 36;
+pub(super) const MAGIC: [u8; 4] = [0xFF, 0xFE, 0xFD, 0xFC];
+pub(super) const HEADER: usize = 36;
 
 /// A decoded commit with a correct checksum.
 #[derive(Debug, Clone)]
@@ -61,6 +61,14 @@ fn checksum(frame: &[u8], chain_after: u32) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&frame[..32]), &chain_after.to_le_bytes())
 }
 
+/// Returns the length of the frame whose header is at the start of `bytes`, by that header; `None` if there is no header.
+pub(super) fn length(bytes: &[u8]) -> Option<usize> {
+    let header = bytes.first_chunk::<HEADER>()?;
+    let body = u32::from_le_bytes(*header[4..].first_chunk()?);
+    let length = HEADER.checked_add(usize::try_from(body).ok()?)?;
+    header.starts_with(&MAGIC).then_some(length)
+}
+
 /// Decodes the frame at the start of `bytes` and returns its length too; `None` unless a whole, valid frame is there.
 pub fn decode(bytes: &Bytes) -> Option<(Frame, usize)> {
     let header = bytes.first_chunk::<HEADER>()?;
@@ -85,7 +93,7 @@ pub fn decode(bytes: &Bytes) -> Option<(Frame, usize)> {
 }
 
 /// Returns all valid frames in `bytes`, each with the offset of its end; skips other bytes.
-pub(in crate::journal) fn find_all(bytes: &Bytes) -> Vec<(Frame, usize)> {
+pub(super) fn find_all(bytes: &Bytes) -> Vec<(Frame, usize)> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(skipped) = memmem::find(&bytes[at..], &MAGIC) {
         at += skipped;
@@ -106,8 +114,13 @@ impl Frame {
         self.entries[0].seq
     }
 
+    /// Returns the size of the entries in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.entries.iter().map(block::stored_len).sum()
+    }
+
     /// Whether the frame continues a journal that ends with entry `head` and the chain `chain`.
-    pub(in crate::journal) fn follows(&self, (head, chain): (Seq, u32)) -> bool {
+    pub(super) fn follows(&self, (head, chain): (Seq, u32)) -> bool {
         (self.first(), self.chain) == (head + 1, chain)
     }
 

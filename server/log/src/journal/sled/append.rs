@@ -8,10 +8,9 @@ use hub_protocol::Seq;
 
 use super::open::open_with_room;
 use super::store::{self, BlockStore, REMOVALS_PER_SYNC, SYNC_EVERY};
-use super::{
-    DurabilityChecks, Files, OpenError, SledShared, StoreWriter, data_file, is_publish, trim,
-};
-use crate::journal::block::{self, Tail};
+use super::{DurabilityChecks, Files, OpenError, SledShared, StoreWriter, is_publish, trim};
+use crate::journal::block::{self, Block, Tail};
+use crate::journal::disk::Run;
 use crate::journal::{Entry, Health, JournalError};
 
 impl SledShared {
@@ -26,9 +25,48 @@ impl SledShared {
             block::MAX_STORED
         );
         let size = entries.iter().map(block::stored_len).sum::<usize>() as u64;
-        if is_publish(entries) && !self.space.has_room(size, self.kept()) {
+        if is_publish(entries) && !self.space.has_room(size) {
             return Err(JournalError::Full);
         }
+        Ok(())
+    }
+
+    /// Stores a run of the segments, see [`crate::journal::disk::Store::store`].
+    pub(super) fn store_run(&self, run: &Run) -> Result<(), JournalError> {
+        let mut writer = self.writer();
+        self.ready(&writer)?;
+        let (first, next) = (run.entries[0].seq, writer.tail.next());
+        let is_chained = run.chain == writer.tail.chain;
+        if first < next || (first == next && !is_chained) {
+            let reason = "its end is not that of the segments".into();
+            return Err(JournalError::Corrupt { at: first, reason });
+        }
+        if !is_chained {
+            self.commit_lost(&mut writer, first - 1, run.chain)?;
+        } else if first > next {
+            writer.tail.skip_to = Some(first - 1);
+        }
+        let last = run.entries[run.entries.len() - 1].seq;
+        self.commit(&mut writer, &run.entries, last)
+    }
+
+    /// Writes a block that stands for the lost records from the next one to `last`, after which the chain is `chain`.
+    fn commit_lost(
+        &self,
+        writer: &mut StoreWriter,
+        last: Seq,
+        chain: u32,
+    ) -> Result<(), JournalError> {
+        let block = Block::for_lost(writer.tail.head + 1, last, writer.tail.chain, chain);
+        let written = self.with_store(|store| {
+            let (key, value) = block.encode();
+            store.insert(key, value)?;
+            store.sync()
+        });
+        written.map_err(|error| self.handle_failed_write(writer, error))?;
+        self.lost_ranges.note_recorded(&block);
+        writer.tail = writer.tail.after(&[block], last);
+        self.head.store(last, Ordering::Release);
         Ok(())
     }
 
@@ -56,9 +94,7 @@ impl SledShared {
         if let Err(error) = written {
             return Err(self.handle_failed_write(writer, error));
         }
-        let size = entries.iter().map(block::stored_len).sum::<usize>() as u64;
         writer.tail = writer.tail.after(&blocks, head);
-        self.bytes.fetch_add(size, Ordering::Relaxed);
         self.head.store(head, Ordering::Release);
         Ok(())
     }
@@ -110,8 +146,7 @@ impl SledShared {
         Ok(())
     }
 
-    /// Stops all writes until the next start, which copies the journal because the page cache may differ from the
-    /// disk.
+    /// Stops all writes until the next start, which makes the store anew because the page cache may differ from the disk.
     pub(super) fn fail(&self, error: &JournalError) {
         tracing::error!(%error, "the journal failed");
         let text = format!("{error}\n");
@@ -122,11 +157,9 @@ impl SledShared {
     }
 }
 
-/// Reopens sled after checking that its file is readable, because sled would overwrite unreadable data.
-fn reopen(files: &Files, checks: DurabilityChecks) -> Result<BlockStore, JournalError> {
-    let opened =
-        data_file::check(files).and_then(|()| open_with_room(&files.journal(), checks.fdatasync));
-    opened.map_err(|error| match error {
+/// Opens sled again.
+pub(super) fn reopen(files: &Files, checks: DurabilityChecks) -> Result<BlockStore, JournalError> {
+    open_with_room(&files.journal(), checks.fdatasync).map_err(|error| match error {
         OpenError::Full => JournalError::Full,
         OpenError::Io(error) => error.into(),
         error => io::Error::other(error.to_string()).into(),

@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,12 +14,6 @@ const AMPLIFICATION: u64 = 4;
 
 /// sled's file is normally about twice as large as its entries. Above this factor it contains free space.
 pub(crate) const SPARSE: u64 = 4;
-/// Bytes of sled's file that do not count as free space: the segments that sled uses next.
-const SLACK: u64 = 4 << 20;
-
-/// The unit of `st_blocks` in bytes.
-const BLOCK: u64 = 512;
-
 /// The free space on the disk of the state directory.
 #[derive(Debug)]
 pub(crate) struct DiskSpace {
@@ -28,7 +21,6 @@ pub(crate) struct DiskSpace {
     /// cost three times as much as the answer.
     dir: File,
     path: PathBuf,
-    db: PathBuf,
     reserve: u64,
     floor: u64,
     low: AtomicBool,
@@ -36,17 +28,15 @@ pub(crate) struct DiskSpace {
 
 impl DiskSpace {
     /// Allocates a reserve of `reserve` bytes on the disk of `files`, and refuses publishes below `floor` free bytes.
-    /// `kept` is the size of the journal's entries in bytes.
-    pub(crate) fn new(files: &Files, reserve: u64, floor: u64, kept: u64) -> io::Result<Self> {
+    pub(crate) fn new(files: &Files, reserve: u64, floor: u64) -> io::Result<Self> {
         let space = Self {
             dir: File::open(&files.root)?,
             path: files.reserve(),
-            db: files.db(),
             reserve,
             floor,
             low: AtomicBool::new(false),
         };
-        space.refresh(kept);
+        space.refresh();
         Ok(space)
     }
 
@@ -57,13 +47,12 @@ impl DiskSpace {
 
     /// Whether a commit of `size` bytes may be published. After a refusal it returns `false` until there is clearly
     /// room.
-    pub(crate) fn has_room(&self, size: u64, kept: u64) -> bool {
-        if self.is_low(kept) {
+    pub(crate) fn has_room(&self, size: u64) -> bool {
+        if self.is_low() {
             return false;
         }
         let free = self.free();
-        let needed = self.floor + AMPLIFICATION * size;
-        let fits = free >= needed || self.dropped(kept) >= needed;
+        let fits = free >= self.floor + AMPLIFICATION * size;
         if !fits {
             self.low.store(true, Ordering::Relaxed);
             tracing::warn!(
@@ -81,14 +70,8 @@ impl DiskSpace {
     }
 
     /// Whether publishes are refused; checks for room if they are.
-    pub(crate) fn is_low(&self, kept: u64) -> bool {
-        self.low.load(Ordering::Relaxed) && !self.refresh(kept)
-    }
-
-    /// Returns a lower bound for the free bytes within sled's file, which sled fills before the file grows.
-    fn dropped(&self, kept: u64) -> u64 {
-        let size = fs::metadata(&self.db).map_or(0, |file| file.blocks() * BLOCK);
-        size.saturating_sub(SPARSE * kept + SLACK)
+    pub(crate) fn is_low(&self) -> bool {
+        self.low.load(Ordering::Relaxed) && !self.refresh()
     }
 
     /// Releases the reserve, for writes that must succeed.
@@ -99,12 +82,11 @@ impl DiskSpace {
 
     /// Ends a refusal if there is room for the reserve and twice the floor, and then allocates the reserve. Returns
     /// whether publishes are accepted.
-    fn refresh(&self, kept: u64) -> bool {
+    fn refresh(&self) -> bool {
         let held = fs::metadata(&self.path).map_or(0, |file| file.len());
         let wanted = self.reserve.saturating_sub(held);
         let free = self.free();
-        let roomy = free >= wanted + 2 * self.floor;
-        if !roomy && self.dropped(kept) <= 2 * self.floor {
+        if free < wanted + 2 * self.floor {
             self.low.store(true, Ordering::Relaxed);
             return false;
         }

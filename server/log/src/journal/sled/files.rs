@@ -3,20 +3,29 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hub_core::disk::{Disk, OsDisk};
 
 /// The paths of a journal's files in its state directory.
 #[derive(Debug, Clone)]
 pub struct Files {
     /// The state directory.
     pub root: PathBuf,
+    /// The disk of the log, the epoch file and the snapshots. sled has its files on the system's.
+    pub disk: Arc<dyn Disk>,
 }
 
 impl Files {
     /// Returns the paths for the state directory `root`; reads nothing.
     pub fn new(root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-        }
+        Self::on(Arc::new(OsDisk), root)
+    }
+
+    /// The same on another disk.
+    pub fn on(disk: Arc<dyn Disk>, root: &Path) -> Self {
+        let root = root.to_owned();
+        Self { root, disk }
     }
 
     /// sled's directory.
@@ -34,7 +43,17 @@ impl Files {
         self.journal().join("conf")
     }
 
-    /// The write-ahead log: commits that are not in sled yet.
+    /// The directory of the segments: files with all records.
+    pub fn segments(&self) -> PathBuf {
+        self.root.join("segments")
+    }
+
+    /// sled's directory that was moved away, until a new one has all of its records.
+    pub fn damaged(&self) -> PathBuf {
+        self.root.join("journal.damaged")
+    }
+
+    /// The write-ahead log of formats 1 and 2: commits that are not in sled yet.
     pub fn wal(&self) -> PathBuf {
         self.root.join("wal")
     }
@@ -54,7 +73,7 @@ impl Files {
         self.root.join("journal.lock")
     }
 
-    /// A file that exists after a failed write or a lost record: the next start copies the journal.
+    /// A file that exists after a failed write: the next start makes sled's directory anew.
     pub fn suspect(&self) -> PathBuf {
         self.root.join("suspect")
     }
@@ -71,7 +90,7 @@ impl Files {
 
     /// Whether the state directory contains no journal.
     pub fn are_missing(&self) -> bool {
-        let parts = [self.journal(), self.epoch(), self.staged()];
+        let parts = [self.journal(), self.segments(), self.epoch(), self.staged()];
         !parts.iter().any(|path| path.exists())
     }
 

@@ -14,60 +14,66 @@ use super::place::OpenedFile;
 use super::read::lost::LostRanges;
 use super::staging::{DirLock, remove_file};
 use super::store::{self, BlockStore};
-use super::{DiskSpace, Files, SledShared, StoreWriter, disk_space, recovery};
+use super::{DiskSpace, Files, SledShared, StoreWriter, disk_space, renew};
 use crate::journal::epoch::{self, Anchor, EpochFile};
 use crate::journal::{JournalError, snapshot};
 use verify::TailScan;
 
-mod backup;
 mod error;
 mod options;
 mod verify;
 
-pub(crate) use backup::PreOpenBackup;
 pub use error::OpenError;
 pub use options::{DurabilityChecks, JournalOrigin, Options};
-pub(crate) use verify::check;
+use verify::check;
 
-/// Opens the journal in the state directory `dir`, or creates one if there is none.
+/// Opens the journal in the state directory `dir`, or creates one if there is none. With segments, a damaged store is opened
+/// as far as it can be read: [`SledShared::renew`] replaces it.
 pub(crate) fn open(dir: &Path, options: Options) -> Result<SledShared, OpenError> {
     let lock = DirLock::take(dir)?;
     let files = lock.files().clone();
     durable::clear_unfinished(&files.root)?;
     durable::clear_unfinished(&files.snapshots())?;
-    if files.suspect().exists() && files.journal().exists() {
-        recovery::replace_suspect(&lock, options.checks)?;
-    }
     let anchor = read_anchor(&files)?;
-    if let Some(anchor) = anchor.as_ref().filter(|_| options.shrink) {
-        recovery::shrink(&lock, anchor, options.checks);
-    }
-    let (store, anchor, end) = open_whole(&lock, anchor, options)?;
+    let Opened {
+        store,
+        anchor,
+        end,
+        damage,
+    } = open_store(&files, anchor, options)?;
     // The data that a killed process wrote may be in the page cache only, but counts as stored from here on. sled
     // itself syncs at open only if its last segment is not full.
-    store.sync()?;
-    let epoch_file = EpochFile::open(&files.epoch(), anchor)?;
+    if let Some(store) = store.as_ref().filter(|_| damage.is_none()) {
+        store.sync()?;
+    }
+    let place = match &store {
+        Some(_) => Some(OpenedFile::at(&files.disk, files.db())?),
+        None => None,
+    };
+    let (logged, since) = if anchor.has_segments() {
+        ((anchor.synced, anchor.chain), 0)
+    } else {
+        ((end.tail.head, end.tail.chain), end.bytes_since)
+    };
+    let bytes = anchor.bytes + since;
+    let epoch_file = EpochFile::open(&*files.disk, &files.epoch(), anchor)?;
     let shared = SledShared {
         epoch: anchor.epoch,
-        logged: AtomicU64::new(anchor.logged),
+        logged: Mutex::new(logged),
         head: AtomicU64::new(end.tail.head),
         earliest: AtomicU64::new(anchor.first),
-        bytes: AtomicU64::new(anchor.bytes + end.bytes_since),
+        bytes: AtomicU64::new(bytes),
         writer: Mutex::new(StoreWriter {
             tail: end.tail,
             closed: false,
         }),
-        store: RwLock::new(Some(store)),
-        space: DiskSpace::new(
-            &files,
-            options.reserve_bytes,
-            options.floor_bytes,
-            anchor.bytes + end.bytes_since,
-        )?,
+        store: RwLock::new(store),
+        space: DiskSpace::new(&files, options.reserve_bytes, options.floor_bytes)?,
         fault: Mutex::new(None),
+        damage: Mutex::new(damage),
         lost_ranges: LostRanges::default(),
         epoch_file,
-        place: OpenedFile::at(files.db())?,
+        place: Mutex::new(place),
         options,
         files,
         _lock: lock.into_file(),
@@ -76,41 +82,38 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<SledShared, OpenError
     Ok(shared)
 }
 
-/// Opens the journal that `anchor` describes. If sled does not find all of it, copies the blocks from sled's file
-/// without sled.
-fn open_whole(
-    lock: &DirLock,
-    anchor: Option<Anchor>,
-    options: Options,
-) -> Result<(BlockStore, Anchor, TailScan), OpenError> {
-    let files = lock.files();
-    let backup = PreOpenBackup::take(files)?;
-    match open_checked(files, anchor, options) {
-        Ok(opened) => {
-            backup.discard()?;
-            Ok(opened)
-        }
-        Err(error) => {
-            backup.restore()?;
-            if anchor.is_none() || !recovery::may_be_derived(&error) || !files.db().exists() {
-                return Err(error);
-            }
-            recovery::replace_derived(lock, options.checks, error)?;
-            open_checked(files, anchor, options)
-        }
-    }
+/// An opened store.
+struct Opened {
+    /// `None` if sled cannot open it.
+    store: Option<BlockStore>,
+    anchor: Anchor,
+    end: TailScan,
+    /// Why it must be made anew; then its end does not count.
+    damage: Option<String>,
 }
 
-fn open_checked(
+/// Opens the store that `anchor` describes, and checks it.
+fn open_store(
     files: &Files,
     anchor: Option<Anchor>,
     options: Options,
-) -> Result<(BlockStore, Anchor, TailScan), OpenError> {
-    let store = open_store(files, anchor.as_ref(), options.checks)?;
+) -> Result<Opened, OpenError> {
+    let has_segments = anchor.as_ref().is_some_and(Anchor::has_segments);
+    // Before sled opens the file, and changes its size.
+    let suspicion = { anchor.as_ref() }.and_then(|it| suspicion(files, it, options));
+    let store = match open_sled(files, anchor.as_ref(), options.checks) {
+        Err(error) if has_segments && is_damage(&error) => {
+            return Ok(damaged(None, anchor, defect(error)));
+        }
+        store => store?,
+    };
     let anchor = match anchor {
         Some(anchor) => anchor,
         None => begin(&store, files, options.origin)?,
     };
+    if let Some(suspicion) = suspicion {
+        return Ok(damaged(Some(store), Some(anchor), suspicion));
+    }
     // sled may panic on unexpected data.
     let checked = catch_unwind(AssertUnwindSafe(|| {
         check(&store, &anchor, files, options.checks)
@@ -121,16 +124,80 @@ fn open_checked(
             reason: "sled panicked while reading".into(),
         })
     };
-    let end = checked.unwrap_or_else(panicked)?;
-    Ok((store, anchor, end))
+    match checked.unwrap_or_else(panicked) {
+        Ok(end) => Ok(Opened {
+            store: Some(store),
+            anchor,
+            end,
+            damage: None,
+        }),
+        Err(error) if has_segments && is_damage(&error) => {
+            Ok(damaged(Some(store), Some(anchor), defect(error)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn damaged(store: Option<BlockStore>, anchor: Option<Anchor>, reason: String) -> Opened {
+    tracing::warn!(
+        reason,
+        "the store is damaged: its records are read from the segments"
+    );
+    let anchor = anchor.expect("a journal with segments has an anchor");
+    Opened {
+        store,
+        anchor,
+        end: TailScan::new(&anchor),
+        damage: Some(reason),
+    }
+}
+
+/// Returns why a store that can be opened is not used.
+fn suspicion(files: &Files, anchor: &Anchor, options: Options) -> Option<String> {
+    if !anchor.has_segments() {
+        return None;
+    }
+    if files.suspect().exists() {
+        return Some("the last run could not write or read something".into());
+    }
+    { options.shrink }.then(|| renew::oversize(files, anchor))?
+}
+
+/// Returns what is wrong with a store, without the advice for a journal that is refused.
+fn defect(error: OpenError) -> String {
+    match error {
+        OpenError::Empty { .. } => "sled's file is missing or empty".into(),
+        OpenError::Broken { at, reason } => format!("it is broken at record {at}: {reason}"),
+        error => error.to_string(),
+    }
+}
+
+/// Whether the store is damaged, rather than not available.
+fn is_damage(error: &OpenError) -> bool {
+    match error {
+        OpenError::Broken { .. } | OpenError::Behind { .. } | OpenError::Empty { .. } => true,
+        OpenError::Io(error) => {
+            matches!(
+                error.kind(),
+                io::ErrorKind::UnexpectedEof
+                    | io::ErrorKind::InvalidData
+                    | io::ErrorKind::IsADirectory
+                    | io::ErrorKind::NotADirectory
+                    | io::ErrorKind::NotFound
+                    | io::ErrorKind::AlreadyExists
+            ) || error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
+        }
+        _ => false,
+    }
 }
 
 /// Reads the epoch file; `None` if there is none, because no journal was made here yet.
 pub(crate) fn read_anchor(files: &Files) -> Result<Option<Anchor>, OpenError> {
-    let anchor = EpochFile::read(&files.epoch()).map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => OpenError::NoEpoch,
-        _ => OpenError::Io(error),
-    })?;
+    let anchor =
+        EpochFile::read(&*files.disk, &files.epoch()).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => OpenError::NoEpoch,
+            _ => OpenError::Io(error),
+        })?;
     match anchor {
         Some(Anchor { format, .. }) if format > epoch::FORMAT => {
             let (found, known) = (format, epoch::FORMAT);
@@ -140,7 +207,7 @@ pub(crate) fn read_anchor(files: &Files) -> Result<Option<Anchor>, OpenError> {
     }
 }
 
-fn open_store(
+fn open_sled(
     files: &Files,
     anchor: Option<&Anchor>,
     checks: DurabilityChecks,
@@ -219,7 +286,8 @@ fn begin(
         .first()
         .map_err(|fault| store::corrupt(1, fault))?
         .is_none();
-    if !empty || snapshot::exist_in(&files.snapshots()) {
+    let has_segments = !files.disk.list(&files.segments())?.is_empty();
+    if !empty || has_segments || snapshot::exist_in(&*files.disk, &files.snapshots()) {
         return Err(OpenError::NoEpoch);
     }
     store.sync()?;
@@ -232,7 +300,7 @@ fn begin(
         },
     };
     let anchor = Anchor::empty(origin.epoch, origin.first, origin.chain);
-    EpochFile::create(&files.epoch(), anchor)?;
+    EpochFile::create(&*files.disk, &files.epoch(), anchor)?;
     Ok(anchor)
 }
 

@@ -1,14 +1,15 @@
 //! Reads entries from the store. Records that cannot be read are skipped, see [`lost`].
 
-use std::ops::ControlFlow;
-
 use hub_protocol::Seq;
 
 use super::SledShared;
 use super::store::{self, BlockStore, ReadError};
+use crate::journal::disk::Run;
 use crate::journal::{Entry, JournalError};
 
 pub(super) mod lost;
+
+use lost::LostRanges;
 
 impl SledShared {
     /// Returns entries from `from` on, see [`crate::journal::Journal::read`].
@@ -20,59 +21,89 @@ impl SledShared {
             if at > head {
                 return Ok(Vec::new());
             }
-            let read = |store: &BlockStore| self.read_readable(store, at, head, max_bytes);
-            let found = self.with_store(|store| match read(store) {
-                Err(JournalError::Corrupt { at, reason }) => {
-                    let next = self.step_over(store, at, head, &reason)?;
-                    Ok(ControlFlow::Continue(next))
-                }
-                found => found.map(ControlFlow::Break),
-            });
-            match found {
-                Ok(ControlFlow::Break(entries)) => return Ok(entries),
-                Ok(ControlFlow::Continue(next)) => at = next,
+            match self.run(at, head, max_bytes) {
+                Ok(run) => return Ok(run.entries),
                 // The records may have been trimmed meanwhile; then read again.
                 Err(_) if self.earliest() != earliest => {}
+                Err(JournalError::Corrupt { at: broken, reason }) => {
+                    at = self.with_store(|store| self.step_over(store, broken, head, &reason))?;
+                }
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Returns entries from `from` on, up to the first that cannot be read. Fails if that is the first of all.
-    fn read_readable(
-        &self,
-        store: &BlockStore,
-        from: Seq,
-        head: Seq,
-        max_bytes: usize,
-    ) -> Result<Vec<Entry>, JournalError> {
-        let (mut found, mut size, mut at) = (Vec::new(), 0, from);
-        for checked in store.checked_blocks(from, self.options.checks.chain)? {
-            let checked = match checked {
-                Err(_) if !found.is_empty() => break,
-                checked => checked?,
-            };
-            self.lost_ranges.note_recorded(&checked.block);
-            let entries = checked.entries.into_iter();
-            for entry in entries.filter(|entry| (from..=head).contains(&entry.seq)) {
-                size += entry.payload.len();
-                if size > max_bytes && !found.is_empty() {
-                    return Ok(found);
-                }
-                found.push(entry);
-            }
-            at = checked.next;
-            // Stop at the head: a commit may be in progress above it, and its blocks need not chain yet. A block may hold only
-            // a part of a record.
-            if (size >= max_bytes && !found.is_empty())
-                || (checked.is_whole && checked.block.last() >= head)
-            {
+    /// Returns the records from `from` to `to`, see [`crate::journal::disk::Store::run`].
+    pub(super) fn run(&self, from: Seq, to: Seq, max_bytes: usize) -> Result<Run, JournalError> {
+        if !self.is_open() {
+            return Err(store::corrupt(from, ReadError::missing()));
+        }
+        let chained = self.options.checks.chain;
+        self.with_store(|store| run_in(store, &self.lost_ranges, chained, (from, to), max_bytes))
+    }
+
+    /// Returns the first record from `from` to `to` that can be read; `None` if there is none.
+    pub(super) fn next_readable(&self, from: Seq, to: Seq) -> Result<Option<Seq>, JournalError> {
+        if !self.is_open() {
+            return Ok(None);
+        }
+        if let Ok(run) = self.run(from, to, 0) {
+            return Ok(Some(run.entries[0].seq));
+        }
+        // The rest of its block cannot be read either.
+        self.with_store(|store| lost::next_readable(store, from, to))
+    }
+
+    fn is_open(&self) -> bool {
+        hub_core::sync::read(&self.store).is_some()
+    }
+}
+
+/// Returns the records of `store` in a range, up to about `max_bytes` but at least one.
+pub(super) fn run_in(
+    store: &BlockStore,
+    lost_ranges: &LostRanges,
+    chained: bool,
+    (from, to): (Seq, Seq),
+    max_bytes: usize,
+) -> Result<Run, JournalError> {
+    let (mut run, mut size, mut at) = (None::<Run>, 0, from);
+    let mut before = 0;
+    for checked in store.checked_blocks(from, chained)? {
+        let checked = match checked {
+            Err(_) if run.is_some() => break,
+            checked => checked?,
+        };
+        let block = &checked.block;
+        lost_ranges.note_recorded(block);
+        if block.part == 0 {
+            let is_within = from > block.first && !block.is_lost();
+            let chain = is_within.then(|| block.chain_at(from - 1)).flatten();
+            before = chain.unwrap_or(block.chain);
+            if run.is_some() && (block.is_lost() || block.skips) {
                 break;
             }
         }
-        if found.is_empty() {
-            return Err(store::corrupt(at, ReadError::missing()));
+        let entries = checked.entries.into_iter();
+        for entry in entries.filter(|entry| (from..=to).contains(&entry.seq)) {
+            let run = run.get_or_insert_with(|| Run::empty(before));
+            size += entry.payload.len();
+            if size > max_bytes && !run.entries.is_empty() {
+                return run_or_missing(Some(std::mem::replace(run, Run::empty(0))), at);
+            }
+            run.entries.push(entry);
         }
-        Ok(found)
+        at = checked.next;
+        // Stop at the end: a commit may be in progress above it, and its blocks need not chain yet. A block may hold only
+        // a part of a record.
+        if (size >= max_bytes && run.is_some()) || (checked.is_whole && checked.block.last() >= to)
+        {
+            break;
+        }
     }
+    run_or_missing(run, at)
+}
+
+fn run_or_missing(run: Option<Run>, at: Seq) -> Result<Run, JournalError> {
+    run.ok_or_else(|| store::corrupt(at, ReadError::missing()))
 }

@@ -35,7 +35,7 @@ fn round(shared: &SledShared, at: Seq) -> Seq {
     if shared.is_failed() {
         return at;
     }
-    if let Err(error) = shared.place.check() {
+    if let Err(error) = shared.check_place() {
         shared.report_gone(error);
         return at;
     }
@@ -43,7 +43,7 @@ fn round(shared: &SledShared, at: Seq) -> Seq {
         shared.fail(&error);
     }
     // Check the free space here, because another program may fill the disk while no publish checks it.
-    shared.space.has_room(0, shared.kept());
+    shared.space.has_room(0);
     shared.health();
     let (earliest, head) = (shared.earliest(), shared.head());
     let at = if at < earliest || at > head {
@@ -75,7 +75,14 @@ impl SledShared {
         if from > head {
             return Ok(head + 1);
         }
+        let has_segments = self.epoch_file.last().has_segments();
         let found = self.with_store(|store| match self.scrub_blocks(store, from, head, count) {
+            Err(JournalError::Corrupt { reason, .. }) if has_segments => {
+                if self.earliest() == earliest && self.head() >= head {
+                    self.report_damage(reason);
+                }
+                Ok(head + 1)
+            }
             Err(JournalError::Corrupt { at, reason }) => self.step_over(store, at, head, &reason),
             found => found,
         });

@@ -1,8 +1,7 @@
-//! A new journal that replaces the existing one completely or not at all: for `hubd adopt`, `hubd import`, and the copy
-//! after a failed write.
+//! A new journal that replaces the existing one completely or not at all: for `hubd adopt`, `hubd import`, and the copy of
+//! a cluster's log.
 //!
-//! It is built in `journal.making`, a state directory of its own, under the lock of the state directory. It contains the
-//! commits of the write-ahead log, and the record from which numbers continue. The rename to `journal.made` makes it
+//! It is built in `journal.making`, a state directory of its own, under the lock of the state directory. The rename to `journal.made` makes it
 //! valid. Then its files move to their places one by one, the epoch file last, and the replaced files are renamed to
 //! free names (`journal.replaced`, `journal.replaced.2`, …). The next process that locks the state directory finishes an
 //! interrupted move. It removes a `journal.making` that was not renamed.
@@ -12,10 +11,11 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use hub_core::disk::{Disk, OsDisk};
 use hub_core::durable;
 use rustix::fs::{FlockOperation, flock};
 
-use super::{Files, OpenError, PreOpenBackup};
+use super::{Files, OpenError};
 
 /// The locked state directory. [`DirLock::take`] has finished any interrupted replacement.
 #[derive(Debug)]
@@ -104,16 +104,9 @@ impl Drop for StagedJournal<'_> {
 fn finish(files: &Files) -> io::Result<()> {
     // The process that built this journal has ended, because this one holds the lock.
     remove_all(&files.staging())?;
-    PreOpenBackup::finish(files)?;
     if is_there(&files.staged())? {
         tracing::warn!("the files of an interrupted run are moved into place");
         move_into_place(files)?;
-    }
-    // Earlier builds made the copy complete here, and replaced the journal with two renames.
-    let copied = files.root.join("journal.fresh");
-    if !is_there(&files.journal())? && is_there(&copied)? {
-        fs::rename(copied, files.journal())?;
-        durable::sync_dir(&files.root)?;
     }
     Ok(())
 }
@@ -123,7 +116,7 @@ fn move_into_place(files: &Files) -> io::Result<Vec<PathBuf>> {
     let mut replaced = Vec::new();
     while let Some(step) = next_step(files)? {
         match step {
-            InstallStep::Replace(path) => replaced.push(rename_aside(&path)?),
+            InstallStep::Replace(path) => replaced.push(rename_aside(&OsDisk, &path)?),
             InstallStep::Move(new, place) => fs::rename(new, place)?,
         }
         durable::sync_dir(&files.root)?;
@@ -152,6 +145,7 @@ fn next_step(files: &Files) -> io::Result<Option<InstallStep>> {
     }
     let pairs = [
         (new.journal(), files.journal()),
+        (new.segments(), files.segments()),
         (new.snapshots(), files.snapshots()),
         (new.epoch(), files.epoch()),
     ];
@@ -169,24 +163,20 @@ fn next_step(files: &Files) -> io::Result<Option<InstallStep>> {
 }
 
 /// Renames `path` to an unused name, so that earlier replaced files stay. Returns the new path.
-pub(crate) fn rename_aside(path: &Path) -> io::Result<PathBuf> {
+fn rename_aside(disk: &dyn Disk, path: &Path) -> io::Result<PathBuf> {
     let mut unused = path.with_extension("replaced");
     let mut number = 2;
-    while is_there(&unused)? {
+    while disk.is_there(&unused)? {
         unused = path.with_extension(format!("replaced.{number}"));
         number += 1;
     }
-    fs::rename(path, &unused)?;
+    disk.rename(path, &unused)?;
     Ok(unused)
 }
 
 /// Whether `path` exists, even as a broken symbolic link.
 pub(crate) fn is_there(path: &Path) -> io::Result<bool> {
-    match fs::symlink_metadata(path) {
-        Ok(_) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    OsDisk.is_there(path)
 }
 
 /// Removes the directory `dir` with its content, if it exists.

@@ -1,7 +1,6 @@
 //! Why a journal was not opened.
 
 use std::io;
-use std::path::PathBuf;
 
 use hub_protocol::Seq;
 
@@ -55,13 +54,15 @@ pub enum OpenError {
          to continue with the readable part of the journal"
     )]
     NoLog,
-    /// The write-ahead log was emptied or replaced by an older one.
+    /// The newest records are in neither copy.
     #[error(
-        "the file 'wal' does not hold record {logged}, which was written to it: what was stored last may have been only \
-         there; put the newer file back, or run `hubd adopt` to continue with the readable part of the journal"
+        "the journal ends at record {head}, but record {logged} was stored: what was stored last is only in 'segments' yet; \
+         put the newer files back, or run `hubd adopt` to continue with the readable part of the journal"
     )]
     OldLog {
-        /// The last record known to be written to the log.
+        /// The last record of the journal.
+        head: Seq,
+        /// The last record known to be stored.
         logged: Seq,
     },
     /// The directory contains no journal, but one that another journal replaced.
@@ -76,20 +77,6 @@ pub enum OpenError {
     /// The disk is full, even without the reserve.
     #[error("the disk is full: make room and start again")]
     Full,
-    /// A read of the store failed.
-    #[error(
-        "cannot read {} at byte {at} ({error}), and nothing was changed: look at the disk (dmesg, smartctl) and start \
-         again; if it stays so, restore a backup, or run `hubd adopt` to go on with what can be read",
-        path.display()
-    )]
-    Unreadable {
-        /// The file that could not be read.
-        path: PathBuf,
-        /// The offset of the failed read, within 1 MiB.
-        at: u64,
-        /// The error of the system call.
-        error: io::Error,
-    },
     /// A system call failed.
     #[error("the journal could not be opened: {0}")]
     Io(io::Error),
@@ -98,7 +85,7 @@ pub enum OpenError {
 impl OpenError {
     /// Whether the storage failed, rather than the stored data being damaged.
     pub fn is_storage(&self) -> bool {
-        matches!(self, Self::Unreadable { .. } | Self::Io(_) | Self::Full)
+        matches!(self, Self::Io(_) | Self::Full)
     }
 }
 

@@ -9,9 +9,9 @@ pub struct Options {
     pub reserve_bytes: u64,
     /// Bytes of free disk space below which publishes are refused.
     pub floor_bytes: u64,
-    /// Bytes of a new write-ahead log in front of the store.
-    pub log_bytes: u64,
-    /// Whether to rewrite sled's file at open if it is much larger than its entries.
+    /// Bytes of a new segment; one with a larger commit is as large as that.
+    pub segment_bytes: u64,
+    /// Whether to make the store anew at open if sled's file is much larger than its entries.
     pub shrink: bool,
     /// The identity and the first record of a new journal; `None` means a random epoch and record 1.
     pub origin: Option<JournalOrigin>,
@@ -26,8 +26,7 @@ impl Default for Options {
         Self {
             reserve_bytes: 8 << 20,
             floor_bytes: 4 << 20,
-            // Each half holds the commits of a quarter of a second of the fastest publishers.
-            log_bytes: 4 << 20,
+            segment_bytes: 8 << 20,
             shrink: false,
             origin: None,
             checks: DurabilityChecks::default(),
@@ -59,7 +58,7 @@ pub struct DurabilityChecks {
     pub chain: bool,
     /// Check that the journal contains the records that the epoch file names.
     pub epoch: bool,
-    /// `fdatasync` of the write-ahead log.
+    /// `fdatasync` of the segments.
     pub log_sync: bool,
 }
 

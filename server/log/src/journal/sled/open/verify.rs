@@ -20,22 +20,23 @@ pub(crate) fn check(
     if first.is_none() {
         return check_empty(anchor, checks);
     }
+    let required = checks.epoch && !anchor.has_segments();
     let leftovers = if checks.epoch {
         check_begin(store, anchor)?
     } else {
         Vec::new()
     };
-    let from = snapshot::newest_seq(&files.snapshots())
+    let from = snapshot::newest_seq(&*files.disk, &files.snapshots())
         .min(anchor.synced)
         .max(anchor.first);
     let scan = scan_tail(store, from, anchor, checks)?;
-    if checks.epoch && scan.tail.head < anchor.synced {
+    if required && scan.tail.head < anchor.synced {
         return Err(OpenError::Behind {
             head: scan.tail.head,
             synced: anchor.synced,
         });
     }
-    if checks.epoch && checks.chain && scan.chain_at_synced != Some(anchor.chain) {
+    if required && checks.chain && scan.chain_at_synced != Some(anchor.chain) {
         let reason = "the records are not those that were stored".into();
         return Err(OpenError::Broken {
             at: anchor.synced,
@@ -48,7 +49,7 @@ pub(crate) fn check(
 }
 
 fn check_empty(anchor: &Anchor, checks: DurabilityChecks) -> Result<TailScan, OpenError> {
-    if checks.epoch && anchor.synced >= anchor.first {
+    if checks.epoch && !anchor.has_segments() && anchor.synced >= anchor.first {
         return Err(OpenError::Empty {
             synced: anchor.synced,
         });

@@ -1,10 +1,9 @@
 //! Stored records that can no longer be read, for example after a flipped bit: readers skip them, and get the records
-//! around them and a `gap` with the reason `corrupt`. Publishing continues. The next start copies the remaining records
-//! into a fresh journal, see [`super::super::recovery`].
+//! around them and a `gap` with the reason `corrupt`. Publishing continues.
 
 use std::sync::Mutex;
 
-use hub_core::{durable, sync};
+use hub_core::sync;
 use hub_protocol::Seq;
 
 use crate::journal::block::Block;
@@ -45,12 +44,13 @@ impl LostRanges {
     }
 
     /// Adds a range of lost records. Returns whether it overlaps no known range.
-    fn note(&self, new: LostRange) -> bool {
+    pub(crate) fn note(&self, new: LostRange) -> bool {
         let mut ranges = sync::lock(&self.0);
         let overlaps = |range: &&mut LostRange| range.from <= new.to && new.from <= range.to;
         if let Some(known) = ranges.iter_mut().find(overlaps) {
             known.from = known.from.min(new.from);
             known.to = known.to.max(new.to);
+            known.recorded |= new.recorded;
             return false;
         }
         ranges.push(new);
@@ -85,12 +85,8 @@ impl SledShared {
                 from,
                 to,
                 reason,
-                "records cannot be read any more and are stepped over; the next start copies the rest"
+                "records cannot be read any more and are stepped over"
             );
-            let text = format!("records {from} to {to} cannot be read any more: {reason}\n");
-            if let Err(error) = durable::replace(&self.files.suspect(), &[text.as_bytes()]) {
-                tracing::warn!(%error, "the loss could not be noted for the next start");
-            }
         }
         Ok(next)
     }

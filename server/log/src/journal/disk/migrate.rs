@@ -1,0 +1,106 @@
+//! Opens a journal of format 1 or 2: its records are in the store, and the newest ones in a write-ahead log. Segments are
+//! made from both; then the epoch file names them, and the log is removed. Interrupted before, it begins again.
+
+use std::io;
+
+use bytes::Bytes;
+use hub_protocol::Seq;
+
+use super::Store;
+use super::frame::{self, Frame};
+use super::segments::Segments;
+use crate::journal::epoch;
+use crate::journal::sled::{Files, OpenError};
+
+/// Bytes of entries that become one frame.
+const READ_BYTES: usize = 256 * 1024;
+/// The error text for a log with commits above the store's head that do not continue it.
+pub(super) const GAP_REASON: &str = "the file 'wal' does not go on where the journal ends";
+
+/// Makes the segments of the journal in `store`.
+pub(super) fn run(store: &dyn Store, segments: &Segments, files: &Files) -> Result<(), OpenError> {
+    let unflushed = unflushed(store, files)?;
+    segments.clear()?;
+    copy_store(store, segments)?;
+    let mut end = store.end();
+    let (mut bytes, mut added) = (Vec::new(), 0);
+    for frame in &unflushed {
+        bytes.extend_from_slice(&frame::encode(frame.epoch, frame.chain, &frame.entries).0);
+        added += frame.bytes() as u64;
+        end = (frame.last(), frame.chain_after);
+    }
+    if let Some(first) = unflushed.first() {
+        segments.replace(first.first(), &bytes)?;
+    }
+    store.note_logged(end, added);
+    Ok(store.begin_segments()?)
+}
+
+/// Removes the write-ahead log of an earlier format.
+pub(super) fn remove_log(files: &Files) -> io::Result<()> {
+    if files.disk.is_there(&files.wal())? {
+        files.disk.remove(&files.wal())?;
+        files.disk.sync(&files.root)?;
+    }
+    Ok(())
+}
+
+fn copy_store(store: &dyn Store, segments: &Segments) -> Result<(), OpenError> {
+    let (mut at, to) = (store.earliest(), store.end().0);
+    let (mut name, mut bytes) = (at, Vec::new());
+    while at <= to {
+        let run = store.run(at, to, READ_BYTES)?;
+        let frame = frame::encode(store.epoch(), run.chain, &run.entries).0;
+        if !bytes.is_empty() && (bytes.len() + frame.len()) as u64 > segments.size() {
+            segments.replace(name, &bytes)?;
+            (name, bytes) = (run.entries[0].seq, Vec::new());
+        }
+        bytes.extend_from_slice(&frame);
+        at = run.end().0 + 1;
+    }
+    if !bytes.is_empty() {
+        segments.replace(name, &bytes)?;
+    }
+    Ok(())
+}
+
+/// Returns the commits that only the log has. Fails if it does not hold the record that the epoch file names.
+fn unflushed(store: &dyn Store, files: &Files) -> Result<Vec<Frame>, OpenError> {
+    let bytes = match files.disk.read(&files.wal()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // Format 1 has no log, nor has a new journal.
+            let has_log = store.format() >= epoch::WITH_LOG;
+            return if has_log {
+                Err(OpenError::NoLog)
+            } else {
+                Ok(Vec::new())
+            };
+        }
+        bytes => Bytes::from(bytes?),
+    };
+    let mut end = store.end();
+    let mut frames = commits_above(end.0, &bytes);
+    frames.retain(|it| it.epoch == store.epoch());
+    let logged = store.in_log();
+    let head = frames.last().map_or(end.0, Frame::last);
+    if head < logged {
+        return Err(OpenError::OldLog { head, logged });
+    }
+    for frame in &frames {
+        if !frame.follows(end) {
+            let (at, reason) = (end.0 + 1, GAP_REASON.into());
+            return Err(OpenError::Broken { at, reason });
+        }
+        end = (frame.last(), frame.chain_after);
+    }
+    Ok(frames)
+}
+
+/// Returns the commits in the log's `bytes` whose last entry is above `head`, ordered by number.
+pub(super) fn commits_above(head: Seq, bytes: &Bytes) -> Vec<Frame> {
+    let found = frame::find_all(bytes).into_iter();
+    let mut frames: Vec<Frame> = found.map(|(frame, _)| frame).collect();
+    frames.retain(|it| it.last() > head);
+    frames.sort_by_key(Frame::first);
+    frames
+}

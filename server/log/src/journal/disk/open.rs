@@ -1,0 +1,157 @@
+//! Opens the segments: they must hold the record that the epoch file names, unless the store has it.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use hub_protocol::Seq;
+
+use super::queue::Queue;
+use super::repair::RepairState;
+use super::segments::Segments;
+use super::{DiskShared, LogWriter, Store, migrate};
+use crate::journal::JournalError;
+use crate::journal::epoch;
+use crate::journal::sled::{Files, OpenError, Options};
+use crate::journal::snapshot::{self, Snapshots};
+
+/// Bytes of entries that are read at once.
+const READ_BYTES: usize = 256 * 1024;
+
+impl DiskShared {
+    pub(super) fn open(
+        store: Box<dyn Store>,
+        files: &Files,
+        options: Options,
+    ) -> Result<Self, OpenError> {
+        let opened = |store: &dyn Store| {
+            let (size, synced) = (options.segment_bytes, options.checks.log_sync);
+            Segments::open(files, Some(store.epoch()), size, synced)
+        };
+        let segments = match opened(&*store).map_err(OpenError::from) {
+            Err(OpenError::Full) => {
+                store.release_reserve();
+                opened(&*store)?
+            }
+            segments => segments?,
+        };
+        if store.format() < epoch::FORMAT {
+            match migrate::run(&*store, &segments, files) {
+                Err(OpenError::Full) => {
+                    store.release_reserve();
+                    migrate::run(&*store, &segments, files)?;
+                }
+                migrated => migrated?,
+            }
+        }
+        migrate::remove_log(files)?;
+        let shared = Self {
+            files: files.clone(),
+            is_adopted: AtomicBool::new(false),
+            segments,
+            queue: Queue::default(),
+            repairs: RepairState::default(),
+            head: AtomicU64::new(0),
+            writer: Mutex::new(LogWriter {
+                active: None,
+                chain: 0,
+                next: 0,
+                closed: false,
+            }),
+            store,
+        };
+        let end = match shared.find_end() {
+            Err(OpenError::Full) => {
+                shared.store.release_reserve();
+                shared.find_end()?
+            }
+            end => end?,
+        };
+        let disk = std::sync::Arc::clone(&files.disk);
+        let snapshots = Snapshots::on(disk, &files.snapshots(), shared.store.epoch());
+        // A snapshot contains only durable records. If one is newer than the head, the newest commits were lost.
+        if let Some(synced) = snapshots.above(end.0)? {
+            let head = end.0;
+            return Err(OpenError::Behind { head, synced });
+        }
+        let folded = snapshot::newest_seq(&*files.disk, &files.snapshots());
+        shared.check_newest(end, folded)?;
+        shared.check_store(end);
+        Ok(shared)
+    }
+
+    /// Finds the last record, in the segments or in the store, and the chain after it. Prepares the writer to go on there.
+    fn find_end(&self) -> Result<(Seq, u32), OpenError> {
+        let origin = self.store.origin();
+        let (stored, chain) = self.store.end();
+        let (logged, _) = self.store.logged();
+        let found = self.segments.end()?;
+        let mut end = (origin.first - 1, origin.chain);
+        if stored > end.0 {
+            end = (stored, chain);
+        }
+        let mut writer = self.writer();
+        let found = found.filter(|it| it.head >= end.0);
+        end = found.as_ref().map_or(end, |it| (it.head, it.chain));
+        if end.0 < logged {
+            let head = end.0;
+            return Err(OpenError::OldLog { head, logged });
+        }
+        if let Some(found) = found {
+            let anew = self.store.is_suspect() || found.head > stored;
+            writer.active = Some(self.segments.resume(&found, anew)?);
+        } else if stored >= origin.first {
+            self.repairs.note_missing(stored);
+        }
+        (writer.chain, writer.next) = (end.1, end.0 + 1);
+        self.head.store(end.0, Ordering::Release);
+        Ok(end)
+    }
+
+    /// Reads the records that the newest snapshot does not contain, and those that are newer than the epoch file. Fails if one
+    /// is lost, because a fold without it would be wrong, or if they are not those that the epoch file names.
+    fn check_newest(&self, end: (Seq, u32), folded: Seq) -> Result<(), OpenError> {
+        let (logged, expected) = self.store.logged();
+        let first = self.store.origin().first;
+        let mut at = (folded.min(logged) + 1).max(first);
+        let mut chain = (logged == end.0).then_some(end.1);
+        let mut bytes = 0;
+        while at <= end.0 {
+            let to = if at <= logged { logged } else { end.0 };
+            let run = match self.run_of_either_to(at, to, READ_BYTES) {
+                Err(JournalError::Corrupt { .. }) if at <= folded => {
+                    let next = self.next_in_either(at + 1)?;
+                    at = next.unwrap_or(end.0 + 1);
+                    continue;
+                }
+                run => run?,
+            };
+            if at == logged + 1 {
+                chain = Some(run.chain);
+            }
+            if at > logged {
+                bytes += run.bytes() as u64;
+            }
+            at = run.end().0 + 1;
+        }
+        if chain.is_some_and(|chain| chain != expected) && first <= logged {
+            let reason = "the records are not those that were stored".into();
+            return Err(OpenError::Broken { at: logged, reason });
+        }
+        self.store.note_logged(end, bytes);
+        Ok(())
+    }
+
+    /// Checks that the segments continue the store.
+    fn check_store(&self, end: (Seq, u32)) {
+        let (stored, chain) = self.store.end();
+        let expected = if stored < end.0 {
+            { self.segments.run(stored + 1, end.0, 0) }.map(|run| run.chain)
+        } else {
+            Ok(end.1)
+        };
+        if expected.is_ok_and(|expected| expected != chain) {
+            let reason = "its records are not those of the segments".into();
+            self.store.report_damage(reason);
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Repairs: a segment from the store, and the store from the segments.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard};
+
+use hub_core::sync;
+use hub_protocol::Seq;
+
+use super::DiskShared;
+use super::frame;
+use super::segments::Active;
+use super::store::Run;
+use crate::journal::{JournalError, LostRange, Repairs};
+
+/// Bytes of entries that are read at once.
+const READ_BYTES: usize = 256 * 1024;
+/// The number of rounds in which all segments are verified: half an hour. A round verifies at least `FEWEST` bytes.
+const ROUNDS: u64 = 1800;
+const FEWEST: u64 = 64 * 1024;
+
+/// The damage that waits for its repair, and the repairs so far.
+#[derive(Debug, Default)]
+pub(super) struct RepairState {
+    /// Records that are missing in the segments.
+    missing: Mutex<BTreeSet<Seq>>,
+    done: Mutex<Repairs>,
+    /// Held while a copy is repaired or the store gets records, because a repair may replace the store.
+    working: Mutex<()>,
+    /// The record at which the verification of the segments goes on.
+    verified: Mutex<Seq>,
+}
+
+impl RepairState {
+    pub(super) fn done(&self) -> Repairs {
+        sync::lock(&self.done).clone()
+    }
+
+    /// Waits until no other thread repairs or copies.
+    pub(super) fn work(&self) -> MutexGuard<'_, ()> {
+        sync::lock(&self.working)
+    }
+
+    /// Notes that the segments do not have the record `seq`.
+    pub(super) fn note_missing(&self, seq: Seq) {
+        sync::lock(&self.missing).insert(seq);
+    }
+
+    fn note_done(&self, what: String, count: impl FnOnce(&mut Repairs) -> &mut u64) {
+        tracing::warn!("{what}");
+        let mut done = sync::lock(&self.done);
+        *count(&mut done) += 1;
+        done.last = Some(what);
+    }
+}
+
+impl DiskShared {
+    /// Does the work of a second: verifies some records, and repairs what is damaged.
+    pub(super) fn round(&self) {
+        if let Err(error) = self.round_once() {
+            tracing::warn!(%error, "the journal could not be verified or repaired");
+        }
+    }
+
+    fn round_once(&self) -> Result<(), JournalError> {
+        if matches!(self.store.health(), crate::journal::Health::Failed(_)) {
+            return Ok(());
+        }
+        let bytes = FEWEST.max(self.store.bytes() / ROUNDS);
+        self.verify_some(usize::try_from(bytes).unwrap_or(usize::MAX))?;
+        self.repair()
+    }
+
+    /// Prepares the next segment if it is needed soon.
+    pub(super) fn prepare_next(&self) {
+        if self.needs_next()
+            && let Err(error) = self.segments.prepare()
+        {
+            tracing::warn!(%error, "the next segment could not be prepared");
+        }
+    }
+
+    /// Whether the next segment is needed soon.
+    fn needs_next(&self) -> bool {
+        let writer = self.writer();
+        { writer.active.as_ref() }.is_none_or(Active::is_half_full)
+    }
+
+    /// Repairs what is known to be damaged.
+    pub(super) fn repair(&self) -> Result<(), JournalError> {
+        let _working = self.repairs.work();
+        let damage = self.store.damage();
+        if damage.is_some() {
+            // The segments are the only copy then: all of them, before the store is moved away.
+            self.verify_all(|_| ())?;
+        }
+        while let Some(at) = { sync::lock(&self.repairs.missing).pop_first() } {
+            self.rewrite(at)?;
+        }
+        if let Some(reason) = damage {
+            self.store.renew()?;
+            let told = format!("the store is made anew from the segments: {reason}");
+            self.repairs.note_done(told, |it| &mut it.stores);
+        }
+        Ok(())
+    }
+
+    /// Verifies all segments, and notes what is missing. `progress` gets the last verified record. Returns the first record of
+    /// each part that is missing.
+    pub(super) fn verify_all(
+        &self,
+        mut progress: impl FnMut(Seq),
+    ) -> Result<Vec<Seq>, JournalError> {
+        let (mut at, mut missing) = (self.store.earliest(), Vec::new());
+        while at <= self.head() {
+            let (next, is_there) = self.verify(at, READ_BYTES)?;
+            if !is_there {
+                missing.push(at);
+            }
+            at = next;
+            progress(at - 1);
+        }
+        Ok(missing)
+    }
+
+    fn verify_some(&self, bytes: usize) -> Result<(), JournalError> {
+        let mut verified = sync::lock(&self.repairs.verified);
+        let earliest = self.store.earliest();
+        let at = if *verified > self.head() {
+            earliest
+        } else {
+            (*verified).max(earliest)
+        };
+        if at <= self.head() {
+            (*verified, _) = self.verify(at, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Verifies some records from `at` on. Returns the next one, and whether they are there.
+    fn verify(&self, at: Seq, bytes: usize) -> Result<(Seq, bool), JournalError> {
+        let head = self.head();
+        match self.segments.run(at, head, bytes) {
+            Ok(run) => Ok((run.end().0 + 1, true)),
+            Err(_) if self.store.earliest() > at => Ok((self.store.earliest(), true)),
+            Err(JournalError::Corrupt { .. } | JournalError::Io(_)) => {
+                if self.store.lost_at(at).is_none() {
+                    self.repairs.note_missing(at);
+                }
+                let next = self.segments.next_readable(at + 1)?;
+                Ok((next.unwrap_or(head + 1), false))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the segment of the missing record `at` anew, if the store has what is missing there.
+    fn rewrite(&self, at: Seq) -> Result<(), JournalError> {
+        let in_segments = self.segments.next_readable(at)?;
+        if at < self.store.earliest() || self.next_in_either(at)? == in_segments {
+            return Ok(());
+        }
+        let file = self.segments.segment_of(at);
+        let first = file.unwrap_or_else(|| self.store.earliest());
+        let to = match self.segments.segment_after(at) {
+            Some(next) => next - 1,
+            None => self.end_active(),
+        };
+        let last = file.map_or(Ok(None), |file| self.segments.last_of(file))?;
+        let found = self.write_segments(first, to, last.map_or(at, |last| last.max(at)))?;
+        let told = format!(
+            "{found} records from {at} on were missing in a segment, and are restored from the store"
+        );
+        self.repairs.note_done(told, |it| &mut it.segments);
+        Ok(())
+    }
+
+    /// Lets the writer begin another segment; returns the last record of the one before.
+    fn end_active(&self) -> Seq {
+        let mut writer = self.writer();
+        writer.active = None;
+        self.head()
+    }
+
+    /// Writes segments with the records `from` to `to`, with what either copy has. The first one has at least the records up
+    /// to `until`. Returns the number of records that only the store had.
+    fn write_segments(&self, from: Seq, to: Seq, until: Seq) -> Result<usize, JournalError> {
+        let (mut bytes, mut name, mut restored) = (Vec::new(), from, 0);
+        let mut at = self.store.earliest().max(from);
+        while at <= to {
+            let run = match self.segments.run(at, to, READ_BYTES) {
+                Ok(run) => run,
+                Err(JournalError::Corrupt { .. } | JournalError::Io(_)) => {
+                    match self.store.run(at, to, READ_BYTES) {
+                        Ok(run) => {
+                            let run = self.until_segments_go_on(at, run)?;
+                            restored += run.entries.len();
+                            run
+                        }
+                        Err(JournalError::Corrupt { .. }) => {
+                            match self.next_in_either(at + 1)? {
+                                Some(next) if next <= to => at = next,
+                                _ => break,
+                            }
+                            continue;
+                        }
+                        Err(error) => return Err(error),
+                    }
+                }
+                Err(error) => return Err(error),
+            };
+            let (frame, _) = frame::encode(self.store.epoch(), run.chain, &run.entries);
+            let is_full = (bytes.len() + frame.len()) as u64 > self.segments.size();
+            if is_full && !bytes.is_empty() && at > until {
+                self.segments.replace(name, &bytes)?;
+                bytes.clear();
+                name = run.entries[0].seq;
+            }
+            bytes.extend_from_slice(&frame);
+            at = run.entries[run.entries.len() - 1].seq + 1;
+        }
+        if !bytes.is_empty() {
+            self.segments.replace(name, &bytes)?;
+        }
+        Ok(restored)
+    }
+
+    /// Ends `run` of the store, which begins where the segments lack the record `at`, where they have records again.
+    fn until_segments_go_on(&self, at: Seq, mut run: Run) -> Result<Run, JournalError> {
+        if let Some(next) = self.segments.next_readable(at + 1)? {
+            let more = run.entries.partition_point(|it| it.seq < next);
+            run.entries.truncate(more.max(1));
+        }
+        Ok(run)
+    }
+
+    /// Returns the first record from `from` on that either copy has.
+    pub(super) fn next_in_either(&self, from: Seq) -> Result<Option<Seq>, JournalError> {
+        let head = self.head();
+        let found = [
+            self.segments.next_readable(from)?,
+            self.store.next_readable(from, head)?,
+        ];
+        let found = found.into_iter().flatten().min();
+        Ok(found.filter(|next| *next <= head))
+    }
+
+    /// Returns the records from `at` on, from the copy that has them.
+    pub(super) fn run_of_either(&self, at: Seq, max_bytes: usize) -> Result<Run, JournalError> {
+        self.run_of_either_to(at, self.head(), max_bytes)
+    }
+
+    /// The same, up to the record `to`.
+    pub(super) fn run_of_either_to(
+        &self,
+        at: Seq,
+        head: Seq,
+        max_bytes: usize,
+    ) -> Result<Run, JournalError> {
+        let stored = self.store.head();
+        let in_store = if at <= stored {
+            self.store.run(at, stored.min(head), max_bytes)
+        } else {
+            Err(super::segments::missing(at))
+        };
+        let Err(store_error) = in_store else {
+            return in_store;
+        };
+        match self.segments.run(at, head, max_bytes) {
+            Ok(run) => {
+                // The store may have been made anew meanwhile.
+                if at <= stored && at <= self.store.head() && at >= self.store.earliest() {
+                    self.store.report_damage(store_error.to_string());
+                }
+                Ok(run)
+            }
+            Err(JournalError::Corrupt { at: broken, reason }) => {
+                self.repairs.note_missing(at);
+                match store_error {
+                    // A store that is to be made anew may have it.
+                    JournalError::Corrupt { .. } => {
+                        let run = self.store.run(at, head, max_bytes);
+                        run.map_err(|_| JournalError::Corrupt { at: broken, reason })
+                    }
+                    error => Err(error),
+                }
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns the next record that either copy has after `at`, which neither has, and notes the loss.
+    pub(super) fn step_over(&self, at: Seq, reason: &str) -> Result<Seq, JournalError> {
+        // A repair may have just moved the record from one copy to the other.
+        let _working = self.repairs.work();
+        if self.next_in_either(at)? == Some(at) {
+            return Ok(at);
+        }
+        let Some(next) = self.next_in_either(at + 1)? else {
+            let (reason, fault) = (reason.to_owned(), reason.to_owned());
+            let fault = crate::journal::Health::Corrupt { at, reason: fault };
+            self.store.report(fault);
+            return Err(JournalError::Corrupt { at, reason });
+        };
+        if self.store.lost_at(at).is_none() {
+            let to = next - 1;
+            tracing::error!(from = at, to, reason, "records cannot be read any more");
+            self.store.note_lost(LostRange {
+                from: at,
+                to,
+                recorded: false,
+            });
+        }
+        Ok(next)
+    }
+}

@@ -1,0 +1,62 @@
+//! A store that is only read, for the records that the segments lack.
+
+use hub_protocol::Seq;
+
+use super::open::open_with_room;
+use super::read::{self, lost, lost::LostRanges};
+use super::store::BlockStore;
+use super::{Files, OpenError, Options};
+use crate::journal::JournalError;
+use crate::journal::disk::Run;
+
+/// The readable part of a store.
+pub(in crate::journal) struct Donor {
+    store: BlockStore,
+    lost_ranges: LostRanges,
+}
+
+impl Donor {
+    /// Opens sled's directory; `None` if there is none, or sled cannot open it.
+    pub(in crate::journal) fn open(
+        files: &Files,
+        options: Options,
+    ) -> Result<Option<Self>, OpenError> {
+        if !files.db().exists() {
+            return Ok(None);
+        }
+        let lost_ranges = LostRanges::default();
+        match open_with_room(&files.journal(), options.checks.fdatasync) {
+            Ok(store) => Ok(Some(Self { store, lost_ranges })),
+            Err(OpenError::Full) => Err(OpenError::Full),
+            Err(error) => {
+                tracing::warn!(%error, "sled's directory cannot be read");
+                Ok(None)
+            }
+        }
+    }
+
+    /// Returns the records from `from` on, up to about `max_bytes` but at least one.
+    pub(in crate::journal) fn run(&self, from: Seq, max_bytes: usize) -> Result<Run, JournalError> {
+        let run = || {
+            read::run_in(
+                &self.store,
+                &self.lost_ranges,
+                true,
+                (from, LAST),
+                max_bytes,
+            )
+        };
+        super::store::caught(run)
+    }
+
+    /// Returns the first record from `from` on that can be read.
+    pub(in crate::journal) fn next_readable(&self, from: Seq) -> Result<Option<Seq>, JournalError> {
+        if let Ok(run) = self.run(from, 0) {
+            return Ok(Some(run.entries[0].seq));
+        }
+        // The rest of its block cannot be read either.
+        super::store::caught(|| lost::next_readable(&self.store, from, LAST))
+    }
+}
+
+const LAST: Seq = Seq::MAX - 1;

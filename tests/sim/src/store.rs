@@ -1,0 +1,485 @@
+//! A model of what sled promises with the protections around it: a commit is stored as a whole and durably, or not at all.
+//! It may lose a record later. The epoch file beside it is the real one.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use hub_core::disk::Disk as _;
+use hub_core::record::kinds;
+use hub_core::sync;
+use hub_log::journal::disk::{Run, Store, frame};
+use hub_log::journal::epoch::{self, Anchor, EpochFile};
+use hub_log::journal::sled::{Files, JournalOrigin, OpenError};
+use hub_log::journal::{Entry, Health, Journal, JournalError, LostRange};
+use hub_protocol::{Epoch, Seq};
+
+use crate::disk::ProcessDisk;
+use crate::rng::Rng;
+
+/// The identity of every simulated journal.
+pub(crate) const EPOCH: Epoch = Epoch(7);
+/// The most entries that one trim drops.
+const TRIMMED: usize = 64;
+
+/// The durable part of the store, which outlives its process.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stored(Arc<Mutex<BTreeMap<Seq, Entry>>>);
+
+impl Stored {
+    fn entries(&self) -> MutexGuard<'_, BTreeMap<Seq, Entry>> {
+        sync::lock(&self.0)
+    }
+
+    /// Returns the last record.
+    pub(crate) fn last(&self) -> Seq {
+        self.entries().keys().next_back().copied().unwrap_or(0)
+    }
+
+    /// Loses a record but not the last one. Returns which.
+    pub(crate) fn lose(&self, rng: &mut Rng) -> Option<Seq> {
+        let mut entries = self.entries();
+        let seqs: Vec<Seq> = entries.keys().copied().collect();
+        let (_, seqs) = seqs.split_last()?;
+        let lost = *seqs.get(rng.index(seqs.len().max(1)))?;
+        entries.remove(&lost);
+        Some(lost)
+    }
+}
+
+/// The open store of one process.
+#[derive(Debug, Clone)]
+pub(crate) struct ModelStore(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    disk: Arc<ProcessDisk>,
+    stored: Stored,
+    files: Files,
+    epoch_file: EpochFile,
+    end: Mutex<(Seq, u32)>,
+    earliest: AtomicU64,
+    logged: Mutex<(Seq, u32)>,
+    damage: Mutex<Option<String>>,
+    lost: Mutex<Vec<LostRange>>,
+    bytes: AtomicU64,
+    low: AtomicBool,
+    fault: Mutex<Option<Health>>,
+}
+
+/// Returns the chain after `entries`.
+fn chain_after(chain: u32, entries: &[Entry]) -> u32 {
+    if entries.is_empty() {
+        return chain;
+    }
+    frame::encode(EPOCH, chain, entries).1
+}
+
+fn size_of(entries: &[Entry]) -> u64 {
+    entries.iter().map(|it| it.payload.len() as u64 + 5).sum()
+}
+
+fn failure(what: &str) -> JournalError {
+    io::Error::other(what.to_owned()).into()
+}
+
+impl ModelStore {
+    /// Opens what is `stored`, or begins a journal.
+    pub(crate) fn open(
+        files: &Files,
+        disk: Arc<ProcessDisk>,
+        stored: Stored,
+    ) -> Result<Self, OpenError> {
+        for path in disk.list(&files.root)? {
+            if path.extension().is_some_and(|it| it == "tmp") {
+                disk.remove(&path)?;
+            }
+        }
+        let anchor = Self::anchor(files, &disk, &stored)?;
+        stored.entries().retain(|seq, _| *seq >= anchor.first);
+        let entries: Vec<Entry> = stored.entries().values().cloned().collect();
+        let head = entries.last().map_or(anchor.first - 1, |it| it.seq);
+        let count = usize::try_from(head + 1 - anchor.first).map_err(io::Error::other)?;
+        let mut damage = (entries.len() < count).then(|| "a record is missing".to_owned());
+        if disk.is_there(&files.suspect())? {
+            damage = Some("the last run failed".into());
+        }
+        let end = match damage {
+            Some(_) => (anchor.first - 1, anchor.first_chain),
+            None => (head, chain_after(anchor.first_chain, &entries)),
+        };
+        let store = Self(Arc::new(Inner {
+            epoch_file: EpochFile::open(&*disk, &files.epoch(), anchor)?,
+            files: files.clone(),
+            end: Mutex::new(end),
+            earliest: AtomicU64::new(anchor.first),
+            logged: Mutex::new((anchor.synced, anchor.chain)),
+            damage: Mutex::new(damage),
+            lost: Mutex::default(),
+            bytes: AtomicU64::new(anchor.bytes),
+            low: AtomicBool::new(false),
+            fault: Mutex::new(None),
+            disk,
+            stored,
+        }));
+        store.mark().map_err(OpenError::Io)?;
+        Ok(store)
+    }
+
+    fn anchor(files: &Files, disk: &ProcessDisk, stored: &Stored) -> Result<Anchor, OpenError> {
+        let path = files.epoch();
+        let read = EpochFile::read(disk, &path).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => OpenError::NoEpoch,
+            _ => OpenError::Io(error),
+        })?;
+        if let Some(anchor) = read {
+            return Ok(anchor);
+        }
+        if !stored.entries().is_empty() {
+            return Err(OpenError::NoEpoch);
+        }
+        let anchor = Anchor::empty(EPOCH, 1, 0);
+        EpochFile::create(disk, &path, anchor)?;
+        Ok(anchor)
+    }
+
+    /// Notes the durable head in the epoch file, as the scrubber does every second.
+    pub(crate) fn round(&self) {
+        if self.0.fault().is_some() {
+            return;
+        }
+        if let Err(error) = self.mark() {
+            self.fail(&error.into());
+        }
+        self.health();
+    }
+
+    fn mark(&self) -> io::Result<()> {
+        let (synced, chain) = self.logged();
+        let bytes = self.bytes();
+        self.0.epoch_file.update(|anchor| {
+            (anchor.synced, anchor.chain, anchor.bytes) = (synced, chain, bytes);
+        })
+    }
+
+    fn fail(&self, error: &JournalError) {
+        let text = format!("{error}\n");
+        let _ = { &self.0.disk }.replace(&self.0.files.suspect(), &[text.as_bytes()]);
+        let failed = Health::Failed(error.to_string());
+        sync::lock(&self.0.fault).get_or_insert(failed);
+    }
+
+    /// Fails if its process has ended.
+    fn alive(&self) -> Result<(), JournalError> {
+        if self.0.disk.lives() {
+            Ok(())
+        } else {
+            Err(failure("the simulated machine is off"))
+        }
+    }
+
+    fn refuse_after_fault(&self) -> Result<(), JournalError> {
+        match self.0.fault() {
+            Some(Health::Failed(reason)) => Err(failure(&reason)),
+            _ => self.alive(),
+        }
+    }
+}
+
+impl Inner {
+    fn fault(&self) -> Option<Health> {
+        sync::lock(&self.fault).clone()
+    }
+}
+
+fn is_publish(entries: &[Entry]) -> bool {
+    entries.iter().any(|entry| entry.kind == kinds::NOTIFIED)
+}
+
+impl Journal for ModelStore {
+    fn epoch(&self) -> Epoch {
+        EPOCH
+    }
+
+    fn head(&self) -> Seq {
+        sync::lock(&self.0.end).0
+    }
+
+    fn earliest(&self) -> Seq {
+        self.0.earliest.load(Ordering::Acquire)
+    }
+
+    fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        self.admit(entries)?;
+        let (_, chain) = self.end();
+        let entries = entries.to_vec();
+        self.store(&Run { chain, entries })
+    }
+
+    fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
+        self.alive()?;
+        let (mut found, mut size) = (Vec::new(), 0);
+        for entry in self.0.stored.entries().range(from.max(self.earliest())..) {
+            size += entry.1.payload.len();
+            if size > max_bytes && !found.is_empty() {
+                break;
+            }
+            found.push(entry.1.clone());
+        }
+        Ok(found)
+    }
+
+    fn lost_at(&self, seq: Seq) -> Option<LostRange> {
+        let lost = sync::lock(&self.0.lost);
+        let around = |it: &&LostRange| (it.from..=it.to).contains(&seq);
+        lost.iter().find(around).copied()
+    }
+
+    fn lost_ranges(&self) -> Vec<LostRange> {
+        sync::lock(&self.0.lost).clone()
+    }
+
+    fn trim(&self, below: Seq) -> Result<(), JournalError> {
+        self.refuse_after_fault()?;
+        let dropped: Vec<Entry> = {
+            let entries = self.0.stored.entries();
+            let below = below.min(self.head());
+            entries
+                .range(..below)
+                .take(TRIMMED)
+                .map(|it| it.1.clone())
+                .collect()
+        };
+        let Some(first) = dropped.last().map(|it| it.seq + 1) else {
+            return Ok(());
+        };
+        if dropped.len() as u64 != first - self.earliest() {
+            self.report_damage("a record is missing".into());
+            return Ok(());
+        }
+        self.0
+            .epoch_file
+            .update(|anchor| {
+                anchor.first_chain = chain_after(anchor.first_chain, &dropped);
+                anchor.first = first;
+            })
+            .map_err(JournalError::from)?;
+        self.0.earliest.store(first, Ordering::Release);
+        self.0.stored.entries().retain(|seq, _| *seq >= first);
+        self.0.bytes.fetch_sub(size_of(&dropped), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.bytes.load(Ordering::Relaxed)
+    }
+
+    fn health(&self) -> Health {
+        if let Some(fault) = self.0.fault() {
+            return fault;
+        }
+        if !self.0.disk.is_full() {
+            self.0.low.store(false, Ordering::Relaxed);
+        }
+        if self.0.low.load(Ordering::Relaxed) {
+            Health::Full
+        } else {
+            Health::Sound
+        }
+    }
+
+    fn close(&self) -> Result<(), JournalError> {
+        self.refuse_after_fault()?;
+        Ok(self.mark()?)
+    }
+}
+
+impl Store for ModelStore {
+    fn origin(&self) -> JournalOrigin {
+        let anchor = self.0.epoch_file.last();
+        JournalOrigin {
+            epoch: anchor.epoch,
+            first: anchor.first,
+            chain: anchor.first_chain,
+        }
+    }
+
+    fn end(&self) -> (Seq, u32) {
+        *sync::lock(&self.0.end)
+    }
+
+    fn format(&self) -> u32 {
+        self.0.epoch_file.last().format
+    }
+
+    fn begin_segments(&self) -> io::Result<()> {
+        self.0
+            .epoch_file
+            .update(|anchor| anchor.format = epoch::FORMAT)?;
+        self.mark()
+    }
+
+    fn in_log(&self) -> Seq {
+        0
+    }
+
+    fn logged(&self) -> (Seq, u32) {
+        *sync::lock(&self.0.logged)
+    }
+
+    fn note_logged(&self, end: (Seq, u32), bytes: u64) {
+        *sync::lock(&self.0.logged) = end;
+        self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn admit(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        self.refuse_after_fault()?;
+        // The free space is known to be short, or the write finds out.
+        if is_publish(entries) && self.0.disk.is_full() && self.0.disk.chance(50) {
+            self.0.low.store(true, Ordering::Relaxed);
+        }
+        match self.health() {
+            Health::Full if is_publish(entries) => Err(JournalError::Full),
+            _ => Ok(()),
+        }
+    }
+
+    fn store(&self, run: &Run) -> Result<(), JournalError> {
+        self.refuse_after_fault()?;
+        if self.0.disk.is_full() && self.0.disk.chance(30) {
+            self.release_reserve();
+            return Err(JournalError::Full);
+        }
+        let fails = self.0.disk.fails();
+        if fails && self.0.disk.chance(50) {
+            let error = failure("the simulated store failed");
+            self.fail(&error);
+            return Err(error);
+        }
+        let entries = &run.entries[..];
+        let mut end = sync::lock(&self.0.end);
+        assert!(
+            (entries[0].seq, run.chain) == (end.0 + 1, end.1),
+            "the store gets entries in order"
+        );
+        let numbered = entries.iter().map(|it| (it.seq, it.clone()));
+        self.0.stored.entries().extend(numbered);
+        if fails {
+            // It was stored, and its process does not learn that.
+            drop(end);
+            let error = failure("the simulated store failed");
+            self.fail(&error);
+            return Err(error);
+        }
+        *end = (entries[entries.len() - 1].seq, chain_after(end.1, entries));
+        Ok(())
+    }
+
+    fn run(&self, from: Seq, to: Seq, max_bytes: usize) -> Result<Run, JournalError> {
+        self.alive()?;
+        let stored = self.0.stored.entries();
+        let anchor = self.0.epoch_file.last();
+        let before: Vec<Entry> = { stored.range(anchor.first..from) }
+            .map(|it| it.1.clone())
+            .collect();
+        let (mut entries, mut size) = (Vec::new(), 0);
+        for (seq, entry) in stored.range(from..=to.max(from)) {
+            size += entry.payload.len();
+            let follows = *seq == from + entries.len() as u64;
+            if !follows || (size > max_bytes && !entries.is_empty()) {
+                break;
+            }
+            entries.push(entry.clone());
+        }
+        let is_whole = before.len() as u64 == from - anchor.first;
+        if entries.is_empty() || !is_whole {
+            // The chain is not known behind a lost record.
+            let reason = "the simulated store lacks it".into();
+            return Err(JournalError::Corrupt { at: from, reason });
+        }
+        let chain = chain_after(anchor.first_chain, &before);
+        Ok(Run { chain, entries })
+    }
+
+    fn next_readable(&self, from: Seq, to: Seq) -> Result<Option<Seq>, JournalError> {
+        self.alive()?;
+        let stored = self.0.stored.entries();
+        Ok(stored
+            .range(from..=to.max(from))
+            .next()
+            .map(|(seq, _)| *seq))
+    }
+
+    fn note_lost(&self, range: LostRange) {
+        sync::lock(&self.0.lost).push(range);
+    }
+
+    fn damage(&self) -> Option<String> {
+        sync::lock(&self.0.damage).clone()
+    }
+
+    fn report_damage(&self, reason: String) {
+        sync::lock(&self.0.damage).get_or_insert(reason);
+    }
+
+    fn renew(&self) -> Result<(), JournalError> {
+        self.refuse_after_fault()?;
+        let anchor = self.0.epoch_file.last();
+        let mut end = sync::lock(&self.0.end);
+        self.0.stored.entries().clear();
+        *end = (anchor.first - 1, anchor.first_chain);
+        drop(end);
+        if self.is_suspect() {
+            self.0.disk.remove(&self.0.files.suspect())?;
+            self.0.disk.sync(&self.0.files.root)?;
+        }
+        *sync::lock(&self.0.damage) = None;
+        Ok(())
+    }
+
+    fn remove_replaced(&self) {}
+
+    fn report(&self, fault: Health) {
+        sync::lock(&self.0.fault).get_or_insert(fault);
+    }
+
+    fn is_suspect(&self) -> bool {
+        self.0
+            .disk
+            .is_there(&self.0.files.suspect())
+            .unwrap_or(true)
+    }
+
+    fn check_place(&self) -> Result<(), JournalError> {
+        self.alive()
+    }
+
+    fn report_gone(&self, error: io::Error) -> JournalError {
+        let failed = Health::Failed(error.to_string());
+        sync::lock(&self.0.fault).get_or_insert(failed);
+        error.into()
+    }
+
+    fn handle_failed_log_write(&self, error: &JournalError) {
+        match error {
+            JournalError::Full => self.release_reserve(),
+            _ => self.fail(error),
+        }
+    }
+
+    fn release_reserve(&self) {
+        self.0.disk.release_reserve();
+        self.0.low.store(true, Ordering::Relaxed);
+    }
+
+    fn scrub_some(&self, _: Seq) -> Result<Seq, JournalError> {
+        Ok(self.head() + 1)
+    }
+}
+
+/// The files of every simulated hub.
+pub(crate) fn files(disk: &Arc<ProcessDisk>) -> Files {
+    Files::on(Arc::clone(disk) as Arc<_>, Path::new("/hub"))
+}

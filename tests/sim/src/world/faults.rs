@@ -1,0 +1,119 @@
+//! Faults: of the machine, of its disk and of its clocks.
+
+use crate::machine::Machine;
+use crate::oracle::Broken;
+use crate::world::{World, tell};
+
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+
+impl World {
+    pub(crate) fn fault(&mut self) -> Result<(), Broken> {
+        self.faults += 1;
+        match self.rng.below(10) {
+            0..2 => self.crash(),
+            2..4 => self.cut_later(),
+            4 => self.fail_later(),
+            5..7 => self.fill(),
+            7 => {
+                let jumps = [
+                    -25 * HOUR_MS,
+                    -90_000,
+                    90_000,
+                    2 * HOUR_MS,
+                    400 * 24 * HOUR_MS,
+                ];
+                let jump = *self.rng.pick(&jumps);
+                self.jump(jump);
+            }
+            8 => {
+                let ms = self.rng.between(60_000, 10 * 3_600_000);
+                tell!(self, "the machine sleeps for {ms} ms");
+                self.clocks.sleep(ms);
+            }
+            _ => self.stop()?,
+        }
+        Ok(())
+    }
+
+    /// Ends the process or cuts the power, between two calls.
+    pub(crate) fn crash(&mut self) {
+        self.faults += 1;
+        if self.rng.chance(50) {
+            tell!(self, "power is lost");
+            self.machine.disk.lose_power();
+        } else {
+            tell!(self, "the hub is killed");
+            self.machine.disk.kill();
+        }
+        self.die();
+        // The older snapshot stands in for one damaged one.
+        if !self.has_flipped && self.rng.chance(10) && self.machine.disk.flip("snapshot") {
+            self.has_flipped = true;
+            tell!(self, "a bit of the newest snapshot flips");
+        }
+        if !self.has_damaged && self.rng.chance(20) {
+            self.damage_a_copy();
+        }
+    }
+
+    /// Damages one of the two copies of a record: that in the store, or that in a segment of which the store has all records.
+    fn damage_a_copy(&mut self) {
+        let Machine { disk, stored, .. } = &self.machine;
+        self.has_damaged = if self.rng.chance(50) {
+            stored.lose(&mut self.rng).is_some()
+        } else {
+            disk.flip_segment(stored.last())
+        };
+        tell!(self, "a copy of a record is damaged: {}", self.has_damaged);
+    }
+
+    /// Ends the process in the middle of a later call.
+    fn cut_later(&mut self) {
+        let calls = u32::try_from(self.rng.below(12)).unwrap_or(0);
+        let power = self.rng.chance(50);
+        tell!(
+            self,
+            "the machine goes off in {calls} calls, power: {power}"
+        );
+        self.cuts_power = power;
+        self.machine.disk.set_faults(|it| it.cut = Some(calls));
+    }
+
+    fn fail_later(&mut self) {
+        let calls = u32::try_from(self.rng.below(8)).unwrap_or(0);
+        tell!(self, "call {calls} of the disk will fail");
+        self.machine.disk.set_faults(|it| it.failing = Some(calls));
+        self.troubles += 1;
+    }
+
+    fn fill(&mut self) {
+        let full = !self.machine.disk.faults().full;
+        tell!(self, "the disk is full: {full}");
+        self.machine.disk.set_faults(|it| it.full = full);
+        self.troubles += 1;
+    }
+
+    pub(crate) fn faults_since_start(&self) -> bool {
+        self.troubles > 0
+    }
+
+    /// A start has succeeded: earlier faults explain nothing any more, but those that still last.
+    pub(crate) fn trouble_over(&mut self) {
+        let faults = self.machine.disk.faults();
+        self.troubles = u32::from(faults.full || faults.failing.is_some());
+    }
+
+    /// Stops the hub as a signal does.
+    pub(crate) fn stop(&mut self) -> Result<(), Broken> {
+        self.write(usize::MAX)?;
+        let Some(process) = self.process.take() else {
+            return Ok(());
+        };
+        let offered = process.stop().filter(|_| !self.machine.disk.is_off());
+        tell!(self, "the hub stops: {offered:?}");
+        self.die();
+        self.machine.offered = offered;
+        Ok(())
+    }
+}
