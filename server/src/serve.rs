@@ -145,6 +145,8 @@ async fn run(
     let mut tasks = Tasks::new(shutdown.clone());
     let (own, stop) = (|| hub.clone(), || shutdown.clone());
     tasks.spawn("clock", clock::run(own(), stop()));
+    // Before the sockets are served: what begins from then on is pushed.
+    tasks.spawn("Web Push", hub_webpush::run(own(), devices, key, stop()));
     // Before the announcement, because a signal between the two would kill the hub.
     stop_on_signal(shutdown.clone())?;
     announce(sockets.port())?;
@@ -178,7 +180,6 @@ async fn run(
     );
     tasks.spawn("rules", hub_rules::rules::run(own(), stop()));
     tasks.spawn("forwards", forwards.run(own(), stop()));
-    tasks.spawn("Web Push", hub_webpush::run(own(), devices, key, stop()));
     tasks.join().await?;
     let offered = stop_hub(hub, archive, writer).await?;
     if let Some(deliveries) = deliveries
