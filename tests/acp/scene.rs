@@ -163,6 +163,15 @@ impl Scene {
         });
     }
 
+    /// Polls for the session from another process than its own; returns the code of the refusal.
+    pub(crate) fn refused_waiter(&self, way: &str) -> String {
+        let id = self.session()["id"].as_str().expect("an id").to_owned();
+        let query = format!("project=acp&session={id}&way={way}&as=module:{id}&timeout=0");
+        let client = self.client();
+        let asked = async { client.get(&format!("/wait?{query}")).await.code() };
+        self.runtime.block_on(asked)
+    }
+
     /// Waits until a waiter of this way is at the session's inbox.
     pub(crate) fn waiter(&self, way: &str) {
         until("it can be woken", || {

@@ -75,6 +75,19 @@ fn a_notification_wakes_an_idle_session_and_the_prompt_is_the_proof() {
 }
 
 #[test]
+fn the_agents_own_module_and_hooks_do_not_wait_in_place_of_the_client() {
+    let scene = Scene::new();
+    let _program = scene.run(&[]);
+    scene.waiter("module");
+    for way in ["module", "rewake"] {
+        assert_eq!(scene.refused_waiter(way), "taken_over", "{way}");
+    }
+    let id = scene.notify("All 42 tests pass");
+    scene.got("the notification", |it| is_prompt(it, "All 42 tests pass"));
+    scene.acked(id);
+}
+
+#[test]
 fn a_series_of_wakes_loses_and_doubles_none() {
     let scene = Scene::new();
     let _program = scene.run(&[]);

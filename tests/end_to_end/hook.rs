@@ -251,16 +251,28 @@ fn the_prompt_of_a_wake_waits_for_a_slow_hub_and_that_of_a_person_does_not() {
         ok(r#"{"additionalContext":"news"}"#)
     });
     let wake = format!("{WAKE_MARK} are pending");
+    let texts = value!([{"type": "text", "text": wake}]);
     let prompts = [
-        value!({"hook_event_name": "UserPromptSubmit", "prompt": wake}),
-        value!({"hook_event_name": "UserPromptSubmit", "prompt": [{"type": "text", "text": wake}]}),
-        value!({"hook_event_name": "chat.message", "properties": {"text": wake}}),
+        (
+            "claude",
+            value!({"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": wake}),
+        ),
+        (
+            "kimi",
+            value!({"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": texts}),
+        ),
+        (
+            "opencode",
+            value!({"hook_event_name": "chat.message", "session_id": "s1", "properties": {"text": wake}}),
+        ),
     ];
-    for prompt in prompts {
-        let said = hook(&place, prompt.to_string()).stdout;
-        assert!(said.contains("news"), "{prompt}");
+    for (agent, prompt) in prompts {
+        let asked = place
+            .hubctl(&format!("hook {agent}"))
+            .stdin(prompt.to_string());
+        assert!(asked.ok().stdout.contains("news"), "{agent}");
     }
-    let prompt = value!({"hook_event_name": "UserPromptSubmit", "prompt": "Are you there?"});
+    let prompt = value!({"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "Are you there?"});
     assert_silent(hook(&place, prompt.to_string()));
 }
 

@@ -11,8 +11,10 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::AbortHandle;
 
-/// How long a prompt waits for the hub's notifications; a hub that is down must not stop the person.
-const SOON: Duration = Duration::from_secs(1);
+/// How long a prompt of the person waits for the hub's notifications: a hub that is down must not stop the person.
+pub(crate) const SOON: Duration = Duration::from_secs(1);
+/// The same where no person waits: for a prompt of the hub, which is about these notifications.
+pub(crate) const LATER: Duration = Duration::from_secs(10);
 /// How long the hub may hold a dialog.
 const LONGEST_HOLD: Duration = Duration::from_secs(3_605);
 /// A hold that ends without an answer after this time has run out, and the dialog is still shown.
@@ -67,11 +69,11 @@ impl Reports {
     }
 
     /// Reports an event; returns the hub's text for the model, which counts as given to it from now on. Nothing if the hub
-    /// does not answer at once.
-    pub(crate) async fn context(&self, event: Value) -> String {
+    /// does not answer within `patience`.
+    pub(crate) async fn context(&self, event: Value, patience: Duration) -> String {
         let (answer, answered) = oneshot::channel();
         self.enqueue(event, Some(answer), false);
-        let Ok(Ok(answer)) = tokio::time::timeout(SOON, answered).await else {
+        let Ok(Ok(answer)) = tokio::time::timeout(patience, answered).await else {
             return String::new();
         };
         if let Some((lease, inbox)) = &answer.lease {
@@ -161,8 +163,8 @@ impl Reports {
                 }
                 Ok(None) => (takeover, pause) = (false, FIRST_PAUSE),
                 Err(error) => {
-                    // A hook of the agent waits there, which wakes it in a worse way.
-                    takeover = is_held(&error);
+                    // The agent's module or hook waits there since before this session had a client.
+                    takeover = matches!(&error, Error::Refused(it) if it.code == "inbox_held");
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
@@ -185,14 +187,6 @@ impl Reports {
             is_held,
         });
     }
-}
-
-fn is_held(error: &Error) -> bool {
-    let Error::Refused(problem) = error else {
-        return false;
-    };
-    let way = problem.holder.as_ref().and_then(|it| it.way);
-    problem.code == "inbox_held" && way != Some(hub_protocol::Way::Module)
 }
 
 /// Sends events in their order.

@@ -98,7 +98,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Waits for notifications of the session as a module of its agent does; `None` if there were none in time.
+    /// Waits for notifications of a session of `hub-acp` as a module of its agent does; `None` if there were none in time.
     pub async fn wait_as_module(
         &self,
         place: &SessionPlace,
@@ -109,7 +109,7 @@ impl Connection {
             .with("session", session)
             .with("project", &place.project)
             .with("way", "module")
-            .with("as", format_args!("module:{session}"))
+            .with("as", format_args!("acp:{session}"))
             .with("timeout", timeout.as_secs())
             .maybe("takeover", takeover.then_some(true));
         let answer = self

@@ -100,7 +100,7 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     let Some(payload) = Payload::parse(&text, args.event.as_deref()) else {
         return;
     };
-    if payload.is_of_wake() {
+    if payload.is_of_wake(args.agent) {
         budget = budget.of_wake();
     }
     let Ok(mut context) = Context::new(location) else {

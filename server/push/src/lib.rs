@@ -304,7 +304,8 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
         let process = info.process.clone();
         let place = (project.clone(), key.clone());
         let reach = waiters.reach(&place, session, now);
-        if matches!(reach, Reach::Ended | Reach::NoHooks) {
+        // `hub-acp` alone begins turns of its sessions: its client would not see others.
+        if matches!(reach, Reach::Ended | Reach::NoHooks) || session.has_acp_client() {
             return None;
         }
         Some(PushSession {
@@ -469,5 +470,31 @@ async fn try_again(hub: Hub, second: Second, pushed: PushedBatch) {
         && let Err(error) = second.wake().await
     {
         tracing::debug!(%error, way = pushed.way.as_str(), "a session was not woken again");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hub_engine::testing::{held_question, memory_hub};
+
+    use super::*;
+
+    async fn candidates_of(acp: bool) -> usize {
+        let hub = memory_hub();
+        let mut question = held_question();
+        if let Command::Hook(hook) = &mut question {
+            hook.acp = acp;
+            hook.info.agent = Some("claude".into());
+        }
+        hub.submit(question).await.unwrap();
+        let found = hub.list(candidates).await.unwrap().len();
+        hub.stop();
+        found
+    }
+
+    #[tokio::test]
+    async fn the_hub_begins_no_turn_of_a_session_that_has_a_client() {
+        assert_eq!(candidates_of(false).await, 1);
+        assert_eq!(candidates_of(true).await, 0);
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::carried::{Activity, Prompter, decision};
 use super::{Awaited, Event, Proxy};
 use crate::frame::{Frame, Message};
+use crate::reports::SOON;
 
 impl Proxy {
     /// Takes a line. While a prompt waits for the hub's words, what is behind it waits too.
@@ -99,7 +100,7 @@ impl Proxy {
         self.prompt = Some(frame);
         let (reports, to_self) = (carried.reports.clone(), self.to_self.clone());
         tokio::spawn(async move {
-            let context = reports.context(event).await;
+            let context = reports.context(event, SOON).await;
             let _ = to_self.send(Event::Context { session, context });
         });
     }

@@ -7,6 +7,7 @@ use super::carried::{Activity, Carried, Prompter};
 use super::{Awaited, Event, Proxy};
 use crate::frame::request;
 use crate::protocol::prompt;
+use crate::reports::LATER;
 
 /// The beginning of the ids of the hub's own prompts.
 const OWN: &str = "hub-";
@@ -39,7 +40,7 @@ impl Proxy {
         );
         tokio::spawn(async move {
             let event = json!({ "hook_event_name": "acp.prompt", "prompt": prompt });
-            let context = reports.context(event).await;
+            let context = reports.context(event, LATER).await;
             let _ = to_self.send(Event::Ready {
                 session,
                 prompt,

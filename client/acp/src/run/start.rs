@@ -18,7 +18,7 @@ use crate::calls::Calls;
 use crate::command::Launch;
 use crate::detach;
 use crate::protocol::{VERSION, initialize, is_known, load_session, new_session, tools};
-use crate::reports::Reports;
+use crate::reports::{Reports, SOON};
 use crate::saved::{Saved, Sessions};
 use crate::views::Views;
 use crate::wire::Wire;
@@ -140,7 +140,7 @@ async fn begin(
     };
     // A hook of the agent may have named the session already; only a title names it again.
     let event = json!({ "hook_event_name": event, "title": name });
-    let introduction = reports.context(event).await;
+    let introduction = reports.context(event, SOON).await;
     reports.describe(json!({ "metadata": { "acp": options::described(&facts, &began) } }));
     let saved = Saved {
         session: session.clone(),

@@ -6,6 +6,7 @@ use tokio::time::Instant;
 use super::{Input, QUIET, Session};
 use crate::frame::{notification, words};
 use crate::protocol::{cancel, prompt};
+use crate::reports::{LATER, SOON};
 
 /// Words for the agent.
 #[derive(Debug)]
@@ -62,9 +63,13 @@ impl Session {
         self.turn = Turn::Prepared { cancelled: false };
         let (reports, to_self) = (self.reports.clone(), self.to_self.clone());
         tokio::spawn(async move {
-            let by = is_hubs.then_some("wake");
+            let (by, patience) = if is_hubs {
+                (Some("wake"), LATER)
+            } else {
+                (None, SOON)
+            };
             let event = json!({ "hook_event_name": "acp.prompt", "prompt": words, "by": by });
-            let context = reports.context(event).await;
+            let context = reports.context(event, patience).await;
             let _ = to_self.send(Input::Ready { words, context });
         });
     }
@@ -163,7 +168,7 @@ impl Session {
         event["steers"] = true.into();
         let (reports, to_self) = (self.reports.clone(), self.to_self.clone());
         tokio::spawn(async move {
-            let context = reports.context(event).await;
+            let context = reports.context(event, LATER).await;
             if !context.is_empty() {
                 let _ = to_self.send(Input::Steer(context));
             }

@@ -1,7 +1,7 @@
 //! The JSON of a hook, shortened for sending.
 
-use hub_agents::Agent;
-use hub_protocol::{CUT_MARK, InboxName, WAKE_MARK, for_model};
+use hub_agents::{Agent, AgentEvent, ParsedHook, TurnCause, parse};
+use hub_protocol::{CUT_MARK, InboxName, for_model};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -99,13 +99,13 @@ impl Payload {
         agent.facts().stops.contains(&self.event())
     }
 
-    /// Whether the event seems to be the prompt of a wake, by the fields that have the text of a prompt.
-    pub(super) fn is_of_wake(&self) -> bool {
-        let mut texts = ["prompt", "text", "properties"].iter();
-        texts.any(|it| {
-            let text = self.fields.get(*it).map(Value::to_string);
-            text.is_some_and(|it| it.contains(WAKE_MARK))
-        })
+    /// Whether the event is the prompt of a wake.
+    pub(super) fn is_of_wake(&self, agent: Agent) -> bool {
+        let by = |it: &ParsedHook| match it.happened {
+            AgentEvent::Prompt { by, .. } => Some(by),
+            _ => None,
+        };
+        parse(agent, &self.fields).is_ok_and(|it| by(&it) == Some(TurnCause::Wake))
     }
 
     /// Whether the event still matters if it arrives late.

@@ -199,9 +199,11 @@ const connect = ({ cwd, wakes, parentOf, submit }) => {
       { signal },
     );
     // Another way to wake this session holds the inbox, and this one is better. Another module is as good.
-    const holder = status === 409 ? JSON.parse(text).holder : undefined;
+    const { code, holder } = status === 409 ? JSON.parse(text) : {};
     const isBetter = holder !== undefined && holder.way !== "module";
     if (status === 200) await wake(id, session, JSON.parse(text));
+    // Another process waits, maybe for the whole session: `hub-acp`.
+    else if (code === "taken_over") await sleep(POLL_SECONDS * 1000);
     else if (status !== 204 && !isBetter) await sleep(RETRY_MS);
     return isBetter;
   };

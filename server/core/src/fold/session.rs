@@ -236,7 +236,7 @@ impl Session {
     }
 
     /// Whether `hub-acp` speaks with its agent: then the agent's hooks repeat what `hub-acp` reports.
-    pub(super) fn has_acp_client(&self) -> bool {
+    pub fn has_acp_client(&self) -> bool {
         self.is_alive() && self.registered.as_ref().is_some_and(|it| it.acp)
     }
 

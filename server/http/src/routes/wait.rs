@@ -7,6 +7,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hub_core::command::{Command, Refusal};
 use hub_core::filter::Filter;
+use hub_core::fold::Session;
 use hub_core::notification::is_longer;
 use hub_core::waiters::lease_token::Claim;
 use hub_core::waiters::{Barrier, Batch, HeldBack, MAX_BYTES, MAX_TEXT_BYTES, Outcome, WaitSpec};
@@ -28,6 +29,9 @@ const MAX_SETTLE_MS: u64 = 5000;
 pub const MAX_NAMES: usize = 64;
 /// Longest name of a waiter, in characters.
 pub(super) const MAX_AS: usize = 128;
+
+/// The beginning of the names under which `hub-acp` waits.
+const ACP_CLIENT: &str = "acp:";
 
 /// The query of a wait.
 #[derive(Debug, Deserialize)]
@@ -155,18 +159,32 @@ pub async fn settle(hub: &Hub, claim: Claim) -> Result<Vec<Seq>, ApiError> {
     Ok(hub.submit(command).await?.settled)
 }
 
-/// Refuses a waiter of an agent's hooks that the session's module makes needless, or whose session is not registered
-/// yet: it may arrive before the session's first hook event, and then it has to retry.
+/// Refuses a waiter of an agent's hooks or module that a better one makes needless, or whose session is not registered yet:
+/// it may arrive before the session's first hook event, and then it has to retry.
 fn demand_session(hub: &Hub, spec: &WaitSpec, way: Way) -> Result<(), ApiError> {
-    let Some(session) = spec.session.clone() else {
+    let Some(name) = spec.session.clone() else {
         let detail = format_args!("way={} is for a session", way.as_str());
         return Err(ApiError::invalid(detail));
     };
     let is_needless = hub.read(|state, waiters| {
-        state.sessions.find(&spec.project, &session)?;
-        let place = state.sessions.resolve_key(spec.project.clone(), session);
-        let has_module = || waiters.read().has_module(&place, Instant::now());
-        Ok::<_, Refusal>(way == Way::Rewake && has_module())
+        let (project, key) = state.sessions.find(&spec.project, &name)?;
+        let session = state.sessions.get(&project, &key);
+        let has_module = || {
+            let place = state
+                .sessions
+                .resolve_key(spec.project.clone(), name.clone());
+            waiters.read().has_module(&place, Instant::now())
+        };
+        // Only `hub-acp` waits then: its client would not see a turn that the agent's module begins.
+        let has_client = || {
+            let is_client = |it: &String| it.starts_with(ACP_CLIENT);
+            session.is_some_and(Session::has_acp_client)
+                && !spec.name.as_ref().is_some_and(is_client)
+        };
+        Ok::<_, Refusal>(match way {
+            Way::Rewake => has_module() || has_client(),
+            _ => has_client(),
+        })
     })??;
     if is_needless {
         return Err(Code::TakenOver.into());
