@@ -268,7 +268,7 @@ fn the_prompt_of_a_wake_waits_for_a_slow_hub_and_that_of_a_person_does_not() {
     ];
     for (agent, prompt) in prompts {
         let asked = place
-            .hubctl(&format!("hook {agent}"))
+            .hubctl(format!("hook {agent}"))
             .stdin(prompt.to_string());
         assert!(asked.ok().stdout.contains("news"), "{agent}");
     }
