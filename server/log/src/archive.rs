@@ -100,6 +100,8 @@ pub struct ArchiveWorker {
     requested: Option<(Seq, Timestamp)>,
     /// The bound below which all droppable blocks were dropped.
     dropped: Seq,
+    /// The number of repairs of the journal that the person was told about.
+    told_repairs: u64,
 }
 
 impl ArchiveWorker {
@@ -113,6 +115,7 @@ impl ArchiveWorker {
             saved_bytes: 0,
             requested: None,
             dropped: 0,
+            told_repairs: 0,
         }
     }
 
@@ -123,6 +126,7 @@ impl ArchiveWorker {
             self.save()?;
         }
         self.tell_losses();
+        self.tell_repairs();
         self.retain()?;
         self.view.log().extend_index(INDEXED)?;
         Ok(())

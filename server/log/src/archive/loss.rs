@@ -1,4 +1,4 @@
-//! Asks the person to take note of what was lost. A log line alone would reach nobody.
+//! Asks the person to take note of what was lost or repaired. A log line alone would reach nobody.
 
 use hub_core::command::Command;
 use hub_core::fold::Loss;
@@ -31,6 +31,25 @@ impl ArchiveWorker {
         for draft in unread.into_iter().chain(unreadable) {
             let drafts = vec![draft];
             (self.submit)(Command::Notify { drafts, once: None });
+        }
+    }
+
+    /// Submits a question about the repairs of the journal that are not told yet: a disk that damages one record may damage
+    /// more.
+    pub(super) fn tell_repairs(&mut self) {
+        let repairs = self.journal().repairs();
+        let count = repairs.count();
+        let Some(last) = repairs.last.filter(|_| count > self.told_repairs) else {
+            return;
+        };
+        let msg = format!(
+            "Repaired: a damaged copy of the log, from the other copy ({last}). Look at the disk (dmesg, smartctl)"
+        );
+        let data =
+            json!({ "repaired": { "segments": repairs.segments, "stores": repairs.stores } });
+        let drafts = vec![self.question("hub:repaired".into(), msg, data)];
+        if (self.submit)(Command::Notify { drafts, once: None }) {
+            self.told_repairs = count;
         }
     }
 

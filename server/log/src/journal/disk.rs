@@ -111,8 +111,8 @@ impl DiskJournal {
         }
     }
 
-    /// Reads both copies as a whole, repairs one from the other, and finds what both lost. `progress` gets the last verified record of the store, and then of the
-    /// segments.
+    /// Reads both copies as a whole, repairs one from the other, and finds what both lost. `progress` gets the last verified
+    /// record of the store, and then of the segments.
     pub fn scrub(&self, mut progress: impl FnMut(Seq)) -> Result<(), JournalError> {
         let mut at = self.earliest();
         while at <= self.shared.store.head() && self.shared.store.damage().is_none() {
