@@ -1,6 +1,7 @@
 //! Phones that are paired at an address of `allowed_hosts`.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use hub_harness::{Answer, Client, Hub};
 use serde_json::{Value, json};
@@ -103,8 +104,11 @@ async fn a_code_for_a_phone_may_come_from_another_user_and_one_for_a_browser_may
         serde_json::from_slice::<Value>(&answer).expect("JSON")
     };
     let made = hub.unix().post("/login/code").await.expect(201).json();
+    let asked = Instant::now();
     let refused = sign_in(made["code"].as_str().expect("a code"));
     assert_eq!(refused["code"], "foreign_user");
+    let delay = Duration::from_millis(250);
+    assert!(asked.elapsed() >= delay, "a loop of attempts slows itself");
     let (code, _) = link(&hub, json!({})).await;
     let token = sign_in(&code)["token"].as_str().map(str::to_owned);
     let phone = hub.session(&token.expect("a session"));

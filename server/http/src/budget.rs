@@ -26,8 +26,8 @@ use crate::request::payload::{MAX_BODY_BYTES, Payload};
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 19;
 
-/// How long a kind rests for the time that it worked, so that over time it has a tenth of a processor.
-const REST: u32 = 9;
+/// How long a kind rests for the time that it worked, so that over time it has a twentieth of a processor.
+const REST: u32 = 19;
 /// The rest that a kind may owe before it must rest: that for a second of work. A person who opens a page notices nothing.
 const CREDIT: Duration = Duration::from_secs(REST as u64);
 /// The longest rest at a time, so that nobody waits longer for a kind that worked very long: a page waits for 15 s.
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(rest().await, Duration::ZERO);
         BUDGET.owe_rest(Duration::from_millis(200));
         let due = rest().await.as_millis();
-        assert!((900..=901).contains(&due), "{due}");
+        assert!((1900..=1901).contains(&due), "{due}");
         BUDGET.owe_rest(Duration::from_secs(3600));
         let due = rest().await;
         assert!(due.abs_diff(LONGEST) <= Duration::from_millis(1), "{due:?}");

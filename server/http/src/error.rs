@@ -20,9 +20,9 @@ pub use catalogue::Code;
 /// The media type of errors (RFC 9457).
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// Marks the response to a request that found no room, so that it is delayed.
+/// Marks a response that is delayed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct NoRoom;
+pub(crate) struct Delayed;
 
 /// An error that is sent to a client.
 #[derive(Debug, Clone)]
@@ -89,8 +89,8 @@ impl IntoResponse for ApiError {
         let json = serde_json::to_vec(&self.problem()).unwrap_or_default();
         let mut response = Response::new(Body::from(json));
         *response.status_mut() = code.status();
-        if code.is_for_want_of_room() {
-            response.extensions_mut().insert(NoRoom);
+        if code.is_delayed() {
+            response.extensions_mut().insert(Delayed);
         }
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));

@@ -24,7 +24,7 @@ use hub_core::time::Now;
 use tower::{Layer as _, ServiceExt as _};
 use tower_http::catch_panic::{CatchPanic, CatchPanicLayer, ResponseForPanic};
 
-use crate::error::{ApiError, Code, NoRoom, PROBLEM_JSON};
+use crate::error::{ApiError, Code, Delayed, PROBLEM_JSON};
 use crate::login::{DashboardSession, Devices, SessionTokenError};
 use crate::peer::Peer;
 use crate::routes::{self, Property};
@@ -39,9 +39,9 @@ const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resour
 const SERVICE_WORKER: HeaderName = HeaderName::from_static("service-worker");
 const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 
-/// How long a client that found no room waits for the answer, so that one that asks again and again without a pause
-/// leaves the processor to the others.
-const NO_ROOM_DELAY: Duration = Duration::from_millis(250);
+/// How long a client waits for a delayed answer, so that one that asks again and again without a pause leaves the processor
+/// to the others.
+const DELAY: Duration = Duration::from_millis(250);
 
 /// The credentials that the guard accepts: the token, the sessions of devices, and the values of Host.
 #[derive(Clone)]
@@ -88,8 +88,8 @@ impl Guarded {
                 wrong_host_page::page(&request, &error).unwrap_or_else(|| error.into_response())
             }
         };
-        if response.extensions().get::<NoRoom>().is_some() {
-            Box::pin(tokio::time::sleep(NO_ROOM_DELAY)).await;
+        if response.extensions().get::<Delayed>().is_some() {
+            Box::pin(tokio::time::sleep(DELAY)).await;
         }
         let headers = response.headers_mut();
         if is_foreign_worker {

@@ -202,11 +202,13 @@ impl Code {
         StatusCode::from_u16(self.entry().status).expect("the table holds valid statuses")
     }
 
-    /// Whether the hub has no room for the request: a limit is reached, and trying again at once is of no use.
-    pub(crate) const fn is_for_want_of_room(self) -> bool {
+    /// Whether trying again at once is of no use, because a limit is reached or the caller is another user. The answer is
+    /// delayed then.
+    pub(crate) const fn is_delayed(self) -> bool {
         matches!(
             self,
             Self::Busy
+                | Self::ForeignUser
                 | Self::Overloaded
                 | Self::TooManyInboxes
                 | Self::TooManyListeners
