@@ -26,7 +26,7 @@ mod listing {
     use crate::peer::socket_table::{listed, rows};
 
     /// The part of the time in which the tables are read: one in this many.
-    const PART: u32 = 50;
+    const PART: u32 = 10;
 
     /// What the tables listed last.
     static LAST: Mutex<Option<Listing>> = Mutex::const_new(None);
