@@ -198,6 +198,8 @@ const methods = {
   },
 };
 
+if (process.argv.includes("--forgetful")) delete methods["session/load"];
+
 const lines = createInterface({ input: process.stdin });
 lines.on("line", (line) => {
   if (process.env.AGENT_LOG) appendFileSync(process.env.AGENT_LOG, line + "\n");

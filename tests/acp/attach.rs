@@ -1,7 +1,10 @@
 //! Sessions without a terminal: attached to, answered there, and loaded after their death.
 
+use std::process::{Command, Stdio};
+
 use hub_harness::{Program, until};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
 
 use crate::scene::Scene;
 
@@ -92,4 +95,38 @@ fn a_session_that_was_killed_is_loaded_again_in_its_mode() {
     let chosen: Vec<_> = modes.map(|it| &it["params"]["modeId"]).collect();
     assert_eq!(chosen, ["default", "default"]);
     terminal.ends();
+}
+
+#[test]
+fn a_waiter_of_the_agents_hooks_leaves_when_the_session_gets_its_client() {
+    let scene = Scene::new();
+    scene.hook(
+        "claude",
+        &json!({"hook_event_name": "SessionStart", "session_id": "s-1", "cwd": scene.path("")}),
+    );
+    let socket = scene.hub.state_dir().join("hub.sock");
+    let waiter = Command::new("curl")
+        .args(["-s", "-o", "/dev/null", "-w", "%{http_code}"])
+        .arg("--unix-socket")
+        .arg(socket)
+        .arg("http://hub/wait?project=acp&session=s-1&way=rewake&timeout=600")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("curl starts");
+    scene.waiter("rewake");
+    let program = scene.acp(&["run", "--load", "s-1", "--"], &Scene::agent(&[]));
+    program.until("is session");
+    let ended = waiter.wait_with_output().expect("it ends").stdout;
+    assert_eq!(ended, b"204");
+    scene.waiter("module");
+}
+
+#[test]
+fn a_session_that_the_agent_does_not_load_has_ended() {
+    let scene = Scene::new();
+    let agent = Scene::agent(&["--forgetful"]);
+    let mut program = scene.acp(&["run", "--load", "s-1", "--"], &agent);
+    assert_eq!(until("it has ended", || program.exit_code()), 1);
+    program.complains("unknown");
+    scene.state("ended");
 }

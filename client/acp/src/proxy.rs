@@ -20,6 +20,7 @@ use self::carried::Carried;
 use crate::agent::{Agent, FromAgent};
 use crate::command::Launch;
 use crate::frame::Frame;
+use crate::reports::Reports;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -73,11 +74,7 @@ enum Awaited {
     /// The id of a new session.
     New { place: SessionPlace, cwd: String },
     /// That a session goes on.
-    Load {
-        session: String,
-        place: SessionPlace,
-        cwd: String,
-    },
+    Load { reports: Reports },
     /// The end of a turn.
     Prompt { session: String },
 }

@@ -154,7 +154,7 @@ impl Allowance {
 }
 
 /// The processor time that this thread has used.
-fn used() -> Duration {
+pub(crate) fn used() -> Duration {
     let clock = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(clock).unwrap_or_default()
 }

@@ -74,17 +74,11 @@ impl Proxy {
                 reports.tell(json!({ "hook_event_name": "acp.started" }));
                 return Some((session, Carried::new(reports)));
             }
-            (
-                Awaited::Load {
-                    session,
-                    place,
-                    cwd,
-                },
-                Ok(_),
-            ) => {
-                let reports = Reports::new(&self.hub, &place, (&session, cwd.as_ref()));
-                reports.tell(json!({ "hook_event_name": "acp.loaded" }));
-                return Some((session, Carried::new(reports)));
+            (Awaited::Load { reports }, Ok(_)) => {
+                return Some((reports.session.clone(), Carried::new(reports)));
+            }
+            (Awaited::Load { reports }, Err(_)) => {
+                reports.tell(json!({ "hook_event_name": "acp.ended" }));
             }
             (Awaited::Prompt { session }, outcome) => {
                 if let Some(carried) = self.sessions.get_mut(&session) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::carried::{Activity, Prompter, decision};
 use super::{Awaited, Event, Proxy};
 use crate::frame::{Frame, Message};
-use crate::reports::SOON;
+use crate::reports::{Reports, SOON};
 
 impl Proxy {
     /// Takes a line. While a prompt waits for the hub's words, what is behind it waits too.
@@ -59,7 +59,8 @@ impl Proxy {
         self.agent.send(frame.line);
     }
 
-    /// Notes where a session begins, for the agent's answer.
+    /// Notes where a session begins, for the agent's answer. The hub knows one that goes on before the hooks of the agent can
+    /// wait for it.
     async fn begins(&mut self, id: String, session: Option<String>, cwd: String) {
         let place = self.hub.place("acp", Path::new(&cwd), None).await;
         let place = place
@@ -67,11 +68,11 @@ impl Proxy {
             .with("shared", true)
             .with("rewake", self.wakes);
         let awaited = match session {
-            Some(session) => Awaited::Load {
-                session,
-                place,
-                cwd,
-            },
+            Some(session) => {
+                let reports = Reports::new(&self.hub, &place, (&session, cwd.as_ref()));
+                reports.tell(json!({ "hook_event_name": "acp.loaded" }));
+                Awaited::Load { reports }
+            }
             None => Awaited::New { place, cwd },
         };
         self.awaited.insert(id, awaited);

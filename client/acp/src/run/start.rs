@@ -114,33 +114,30 @@ async fn begin(
         is_known(version),
         "the agent speaks version {version} of the Agent Client Protocol, and hub-acp version {VERSION}"
     );
-    let mut began = match loads {
-        Some(session) => {
-            let params = load_session(session, cwd, tools(&hub.flags()));
-            let mut began = wire.call("session/load", &params).await?;
-            began["sessionId"] = session.into();
-            began
-        }
-        None => {
-            wire.call("session/new", &new_session(cwd, tools(&hub.flags())))
-                .await?
-        }
-    };
-    let session = began["sessionId"].as_str().unwrap_or_default().to_owned();
-    anyhow::ensure!(!session.is_empty(), "the agent gave the session no id");
-    let mode = wishes.mode.or(launch.ask_mode);
-    options::choose(&mut wire, &mut began, (mode, wishes.model)).await?;
     let place = hub.place("acp", cwd, name.cloned()).await;
     let place = place.with("agent", &launch.name).with("rewake", true);
-    let reports = Reports::new(&hub, &place, (&session, cwd));
-    let event = if loads.is_some() {
-        "acp.loaded"
-    } else {
-        "acp.started"
+    let report = async |session: &str, event: &str| {
+        let reports = Reports::new(&hub, &place, (session, cwd));
+        // A hook of the agent may have named the session already; only a title names it again.
+        let event = json!({ "hook_event_name": event, "title": name });
+        let introduction = reports.context(event, SOON).await;
+        (reports, introduction)
     };
-    // A hook of the agent may have named the session already; only a title names it again.
-    let event = json!({ "hook_event_name": event, "title": name });
-    let introduction = reports.context(event, SOON).await;
+    let mut reported = None;
+    if let Some(session) = loads {
+        // Before the agent's hooks can wait for the session.
+        reported = Some(report(session, "acp.loaded").await);
+    }
+    let mode = wishes.mode.or(launch.ask_mode);
+    let opened = open(&mut wire, (&hub, cwd), loads, (mode, wishes.model)).await;
+    if let (Err(_), Some((reports, _))) = (&opened, &reported) {
+        reports.end().await;
+    }
+    let (session, began) = opened?;
+    let (reports, introduction) = match reported {
+        Some(reported) => reported,
+        None => report(&session, "acp.started").await,
+    };
     reports.describe(json!({ "metadata": { "acp": options::described(&facts, &began) } }));
     let saved = Saved {
         session: session.clone(),
@@ -200,6 +197,29 @@ async fn begin(
         sessions.forget(&saved);
     }
     Ok(code)
+}
+
+/// Opens a new session, or the one that goes on, with its mode and model. Returns its id, and what the agent says of it.
+async fn open(
+    wire: &mut Wire,
+    (hub, cwd): (&Connection, &Path),
+    loads: Option<&str>,
+    (mode, model): (Option<&str>, Option<&str>),
+) -> anyhow::Result<(String, Value)> {
+    let tools = tools(&hub.flags());
+    let mut began = match loads {
+        Some(session) => {
+            let params = load_session(session, cwd, tools);
+            let mut began = wire.call("session/load", &params).await?;
+            began["sessionId"] = session.into();
+            began
+        }
+        None => wire.call("session/new", &new_session(cwd, tools)).await?,
+    };
+    let session = began["sessionId"].as_str().unwrap_or_default().to_owned();
+    anyhow::ensure!(!session.is_empty(), "the agent gave the session no id");
+    options::choose(wire, &mut began, (mode, model)).await?;
+    Ok((session, began))
 }
 
 /// Whether the agent says that a prompt can be put into a running turn.

@@ -1,6 +1,8 @@
 //! A session: its state, its properties and its turn.
 
-use hub_protocol::{InboxName, Process, ProjectName, Seq, SessionInfo, SessionState, Timestamp};
+use hub_protocol::{
+    InboxName, Process, ProjectName, Seq, SessionInfo, SessionState, Timestamp, Way,
+};
 use serde::{Deserialize, Serialize};
 
 use super::session_room::size_of;
@@ -18,6 +20,8 @@ const RESUMED_WITHIN_S: u64 = 60;
 const INBOX_KEPT_MS: i64 = 24 * 3600 * 1000;
 /// The most ids, and the most short names from before, that mean one session; the oldest no longer does then.
 const MAX_NAMES: usize = 64;
+/// The beginning of the names under which `hub-acp` waits.
+const ACP_CLIENT: &str = "acp:";
 /// The most processes beside the last one that run a session at a time.
 const MAX_PROCESSES: usize = 4;
 
@@ -238,6 +242,13 @@ impl Session {
     /// Whether `hub-acp` speaks with its agent: then the agent's hooks repeat what `hub-acp` reports.
     pub fn has_acp_client(&self) -> bool {
         self.is_alive() && self.registered.as_ref().is_some_and(|it| it.acp)
+    }
+
+    /// Whether a waiter must leave it to `hub-acp`, whose client would not see the turn that the waiter begins.
+    pub fn is_left_to_client(&self, way: Option<Way>, waiter: Option<&str>) -> bool {
+        let begins = way.is_some_and(|it| !matches!(it, Way::Wait | Way::Hook));
+        let is_client = waiter.is_some_and(|it| it.starts_with(ACP_CLIENT));
+        self.has_acp_client() && begins && !is_client
     }
 
     /// Whether this process, which reports it by hooks, is the only one that runs the session.

@@ -148,7 +148,7 @@ impl Waiter {
     }
 
     /// Whether its session now reads other inboxes, or its name means another session, or the hub waits for a session that
-    /// has ended.
+    /// has ended, or `hub-acp` waits for the session.
     pub(super) fn has_moved(&self, state: &State) -> bool {
         let spec = &self.spec;
         let Some(session) = spec.session.as_ref().filter(|_| spec.own) else {
@@ -158,7 +158,8 @@ impl Waiter {
         let (project, key) = sessions.resolve_key(spec.project.clone(), session.clone());
         let known = sessions.get(&project, &key);
         let is_alive = known.is_some_and(Session::is_alive);
-        if self.yields() && !is_alive {
+        let is_left = |it: &Session| it.is_left_to_client(spec.way, spec.name.as_deref());
+        if self.yields() && !is_alive || known.is_some_and(is_left) {
             return true;
         }
         let mut inboxes = sessions.inboxes_of(&project, &key);

@@ -30,9 +30,6 @@ pub const MAX_NAMES: usize = 64;
 /// Longest name of a waiter, in characters.
 pub(super) const MAX_AS: usize = 128;
 
-/// The beginning of the names under which `hub-acp` waits.
-const ACP_CLIENT: &str = "acp:";
-
 /// The query of a wait.
 #[derive(Debug, Deserialize)]
 pub(super) struct WaitParams {
@@ -175,16 +172,8 @@ fn demand_session(hub: &Hub, spec: &WaitSpec, way: Way) -> Result<(), ApiError> 
                 .resolve_key(spec.project.clone(), name.clone());
             waiters.read().has_module(&place, Instant::now())
         };
-        // Only `hub-acp` waits then: its client would not see a turn that the agent's module begins.
-        let has_client = || {
-            let is_client = |it: &String| it.starts_with(ACP_CLIENT);
-            session.is_some_and(Session::has_acp_client)
-                && !spec.name.as_ref().is_some_and(is_client)
-        };
-        Ok::<_, Refusal>(match way {
-            Way::Rewake => has_module() || has_client(),
-            _ => has_client(),
-        })
+        let is_left = |it: &Session| it.is_left_to_client(Some(way), spec.name.as_deref());
+        Ok::<_, Refusal>(session.is_some_and(is_left) || way == Way::Rewake && has_module())
     })??;
     if is_needless {
         return Err(Code::TakenOver.into());
