@@ -277,6 +277,17 @@ fn the_prompt_of_a_wake_waits_for_a_slow_hub_and_that_of_a_person_does_not() {
 }
 
 #[test]
+fn a_stop_that_waits_for_its_transcript_gets_the_hubs_answer_nevertheless() {
+    let place = Place::new();
+    let _fake = Fake::new(&place, |_| ok(r#"{"decision":"block","reason":"news"}"#));
+    let transcript = place.path("transcript");
+    std::fs::write(&transcript, "").expect("a file");
+    let stop = value!({"hook_event_name": "Stop", "session_id": "s1", "prompt_id": "p1",
+        "transcript_path": transcript});
+    assert!(hook(&place, stop.to_string()).stdout.contains("news"));
+}
+
+#[test]
 fn codex_passes_its_notification_as_an_argument() {
     let place = Place::new();
     let fake = Fake::new(&place, |_| ok("{}"));

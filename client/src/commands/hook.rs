@@ -47,8 +47,8 @@ pub(crate) use self::input::read_stdin;
 #[command(after_help = "\
 `hubctl hooks install` installs this command in an agent's settings. It reads the hook's JSON from stdin, or from the last
 argument, as Codex's `notify` passes it. It always exits 0, and within a second unless the hub holds a permission request
-for an answer, or is slow to answer the prompt of a wake. If that hub ends, the next one holds the request again. While the hub
-is down, it stores important events in the state directory.
+for an answer, or is slow to answer the prompt of a wake, or Claude Code is slow to write a turn to its transcript. If the hub that
+holds a request ends, the next one holds it again. While the hub is down, it stores important events in the state directory.
 
 Examples:
   echo '{\"hook_event_name\":\"Stop\",\"session_id\":\"s1\",\"cwd\":\"/tmp\"}' | hubctl hook claude
@@ -100,9 +100,6 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     let Some(payload) = Payload::parse(&text, args.event.as_deref()) else {
         return;
     };
-    if payload.is_of_wake(args.agent) {
-        budget = budget.of_wake();
-    }
     let Ok(mut context) = Context::new(location) else {
         return;
     };
@@ -112,6 +109,9 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     }
     if !is_own(args.agent, &context, Some(&payload)) {
         return;
+    }
+    if payload.is_of_wake(args.agent) {
+        budget = budget.of_wake();
     }
     if is_of_no_session(args.agent, &context, &payload) {
         return;
@@ -123,7 +123,9 @@ pub(crate) async fn run(args: &HookArgs, location: &HubLocation) {
     if payload.event() == "SessionStart" {
         env_file::extend(&context, &payload, &surroundings);
     }
+    let looks = Instant::now();
     let is_peer = prompter::is_peer(args.agent, &payload).await;
+    budget = budget.after(looks.elapsed());
     let Ok(key) = random::key(SystemTime::now()) else {
         return;
     };

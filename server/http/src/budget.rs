@@ -14,7 +14,7 @@ use std::time::Duration;
 use axum::extract::Request;
 use hub_core::sync;
 use rustix::time::{ClockId, clock_gettime};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -26,12 +26,11 @@ use crate::request::payload::{MAX_BODY_BYTES, Payload};
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 19;
 
-/// How long a kind rests for the time that it worked, so that over time it has a twentieth of a processor.
+/// How long a kind that rests does so for the time that it worked, so that over time it has a twentieth of a processor.
 const REST: u32 = 19;
-/// The rest that a kind may owe before it must rest: that for a second of work. A person who opens a page notices nothing.
-const CREDIT: Duration = Duration::from_secs(REST as u64);
-/// The longest rest at a time, so that nobody waits longer for a kind that worked very long: a page waits for 15 s.
-const LONGEST_REST: Duration = Duration::from_secs(5);
+/// The rest that a kind may owe before it must rest: that for three seconds of work. A person who opens a page notices
+/// nothing.
+const CREDIT: Duration = Duration::from_secs(3 * REST as u64);
 /// How often the processor time of a thread is read: the kernel takes a lock for it that it needs to schedule others.
 const READ_EVERY: Duration = Duration::from_millis(1);
 
@@ -43,7 +42,7 @@ pub(crate) struct Budget {
     places: Semaphore,
     /// The processor time for each.
     longest: Duration,
-    /// The longest rest at a time.
+    /// The longest rest at a time, if the kind rests.
     longest_rest: Duration,
     /// When the kind will have rested for all its work.
     rested_at: Mutex<Option<Instant>>,
@@ -65,25 +64,24 @@ impl Budget {
             turns: Semaphore::const_new(at_once),
             places: Semaphore::const_new(at_once + waiting),
             longest,
-            longest_rest: LONGEST_REST,
+            longest_rest: Duration::ZERO,
             rested_at: Mutex::new(None),
         }
     }
 
-    /// The budget with another longest rest at a time, for a kind whose clients wait longer.
+    /// The budget of a kind that rests for its work, at most so long at a time: one that worked very long must not keep others
+    /// waiting for longer than their clients wait.
     pub(crate) const fn resting_for(mut self, longest_rest: Duration) -> Self {
         self.longest_rest = longest_rest;
         self
     }
 
-    /// Reads the body of a request once the kind has rested. Reading costs too, and is done by the threads that answer all
-    /// other requests.
-    pub(crate) async fn payload(&self, request: Request) -> Result<Payload, ApiError> {
+    /// Waits until the kind has rested.
+    async fn rest(&self) {
         let rested_at = *sync::lock(&self.rested_at);
         if let Some(at) = rested_at.and_then(|it| it.checked_sub(CREDIT)) {
             tokio::time::sleep_until(at).await;
         }
-        Payload::read(request, MAX_BODY_BYTES).await
     }
 
     /// Adds the rest for work that took `worked` of a processor.
@@ -92,6 +90,24 @@ impl Budget {
         let mut rested_at = sync::lock(&self.rested_at);
         let at = rested_at.unwrap_or(now).max(now) + worked * REST;
         *rested_at = Some(at.min(now + CREDIT + self.longest_rest));
+    }
+
+    /// Does the work of a request with this body. Reading costs too, and is done by the threads that answer all other
+    /// requests, so it waits until the kind has rested.
+    pub(crate) async fn run_on<T, E>(
+        &'static self,
+        request: Request,
+        work: impl FnOnce(&Payload, &Allowance) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, ApiError>
+    where
+        T: Send + 'static,
+        E: Into<ApiError> + Send + 'static,
+    {
+        let place = self.place()?;
+        self.rest().await;
+        let payload = Payload::read(request, MAX_BODY_BYTES).await?;
+        let work = move |allowance: &Allowance| work(&payload, allowance);
+        self.run_at(place, work).await
     }
 
     /// Does the work of a request when it is its turn; refuses it if too many wait already. Dropping the future ends the
@@ -104,10 +120,28 @@ impl Budget {
         T: Send + 'static,
         E: Into<ApiError> + Send + 'static,
     {
+        let place = self.place()?;
+        self.run_at(place, work).await
+    }
+
+    /// A place among those that run or wait.
+    fn place(&'static self) -> Result<SemaphorePermit<'static>, ApiError> {
         let place = self.places.try_acquire();
-        let place = place.map_err(|_| Code::Overloaded)?;
+        place.map_err(|_| Code::Overloaded.into())
+    }
+
+    async fn run_at<T, E>(
+        &'static self,
+        place: SemaphorePermit<'static>,
+        work: impl FnOnce(&Allowance) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, ApiError>
+    where
+        T: Send + 'static,
+        E: Into<ApiError> + Send + 'static,
+    {
         let turn = self.turns.acquire().await;
         let turn = turn.map_err(|error| ApiError::failed(Code::Internal, &error))?;
+        self.rest().await;
         let gone = CancellationToken::new();
         let allowance = Allowance {
             gone: gone.clone(),
@@ -213,23 +247,31 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_kind_that_has_used_its_credit_rests_before_it_reads_another_body() {
+    async fn a_kind_that_has_used_its_credit_rests_before_each_work() {
         const LONGEST: Duration = Duration::from_secs(7);
         static BUDGET: Budget = Budget::new(1, 0, Duration::from_secs(60)).resting_for(LONGEST);
-        let body = || BUDGET.payload(Request::new("text".into()));
         let rest = async || {
             let begin = Instant::now();
-            body().await.unwrap();
+            BUDGET.run(|_| Done::Ok(1)).await.unwrap();
             begin.elapsed()
         };
-        BUDGET.owe_rest(Duration::from_millis(900));
+        BUDGET.owe_rest(Duration::from_millis(2900));
         assert_eq!(rest().await, Duration::ZERO);
         BUDGET.owe_rest(Duration::from_millis(200));
         let due = rest().await.as_millis();
-        assert!((1900..=1901).contains(&due), "{due}");
+        assert!((1900..2000).contains(&due), "{due}");
         BUDGET.owe_rest(Duration::from_secs(3600));
         let due = rest().await;
-        assert!(due.abs_diff(LONGEST) <= Duration::from_millis(1), "{due:?}");
+        assert!(due.abs_diff(LONGEST).as_millis() < 100, "{due:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kind_that_does_not_rest_owes_nothing() {
+        static BUDGET: Budget = Budget::new(1, 0, Duration::from_secs(60));
+        BUDGET.owe_rest(Duration::from_secs(3600));
+        let begin = Instant::now();
+        BUDGET.rest().await;
+        assert_eq!(begin.elapsed(), Duration::ZERO);
     }
 
     #[tokio::test]

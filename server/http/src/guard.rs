@@ -177,10 +177,8 @@ impl Guard {
             _ if port == 80 => host,
             _ => "",
         };
-        let is_it = |known: &str, name: &str| known.eq_ignore_ascii_case(name);
-        let mut loopback = ["127.0.0.1", "localhost", "[::1]"].into_iter();
-        loopback.any(|known| is_it(known, name))
-            || self.allowed_hosts.iter().any(|known| is_it(known, host))
+        let allowed = |known: &String| known.eq_ignore_ascii_case(host);
+        is_loopback(name) || self.allowed_hosts.iter().any(allowed)
     }
 
     /// Accepts the hub's token, or the token of a dashboard session, which it returns.
@@ -328,6 +326,12 @@ impl ResponseForPanic for Panicked {
             .unwrap_or("unknown panic");
         ApiError::failed(Code::Internal, &text).into_response()
     }
+}
+
+/// Whether a host in an address is this machine's own.
+pub(crate) fn is_loopback(name: &str) -> bool {
+    let names = ["127.0.0.1", "localhost", "[::1]"];
+    names.iter().any(|it| it.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]

@@ -46,6 +46,12 @@ impl Budget {
         Self { all, ..self }
     }
 
+    /// The same after a wait of this length for the agent itself, which does not count.
+    pub(super) fn after(self, wait: Duration) -> Self {
+        let started = self.started + wait;
+        Self { started, ..self }
+    }
+
     /// How long the answer's head may take from now.
     pub(super) fn until_answered(&self) -> Duration {
         self.left().saturating_sub(TO_SPOOL)

@@ -1,7 +1,7 @@
 //! The JSON of a hook, shortened for sending.
 
 use hub_agents::{Agent, AgentEvent, ParsedHook, TurnCause, parse};
-use hub_protocol::{CUT_MARK, InboxName, for_model};
+use hub_protocol::{CUT_MARK, InboxName, WAKE_MARK, for_model};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -105,7 +105,9 @@ impl Payload {
             AgentEvent::Prompt { by, .. } => Some(by),
             _ => None,
         };
-        parse(agent, &self.fields).is_ok_and(|it| by(&it) == Some(TurnCause::Wake))
+        // Most hooks are none, and some are large.
+        self.json().contains(WAKE_MARK)
+            && parse(agent, &self.fields).is_ok_and(|it| by(&it) == Some(TurnCause::Wake))
     }
 
     /// Whether the event still matters if it arrives late.

@@ -70,7 +70,7 @@ mod listing {
             let owners = owners(&tables);
             Ok(Self {
                 began,
-                took: used() - before,
+                took: used().saturating_sub(before),
                 owners,
             })
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::header::{HOST, ORIGIN, USER_AGENT};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::{Extension, Json};
 use hub_core::time::Now;
@@ -12,6 +13,7 @@ use hub_protocol::{Device, Devices, PhonePairing, SignInCode, Timestamp, is_hidd
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ApiError, Code};
+use crate::guard::is_loopback;
 use crate::login::{
     CODE_LIFE, DashboardSession, Holder, LoginState, NewDevice, OpenedSession, PAIRING_LIFE,
     Pairing, name_of,
@@ -144,7 +146,7 @@ pub(super) async fn login(
     match &holder {
         // The proxy of another user may bring it, from the address for which the person gave it away.
         Holder::Phone(pairing) => demand_origin(pairing, &origin)?,
-        Holder::Browser => demand_own_user(peer).await?,
+        Holder::Browser => demand_own_user(peer, &host).await?,
     }
     let now = Now::read();
     if !login.codes.redeem(&body.code, now.mono) {
@@ -182,7 +184,7 @@ pub(super) async fn challenge(
     let now = Now::read();
     let host = text_of(request.headers(), &HOST);
     if !login.devices.has_phone_at(&host, now) {
-        demand_own_user(request.extensions().get::<Peer>().copied()).await?;
+        demand_own_user(request.extensions().get::<Peer>().copied(), &host).await?;
     }
     let challenges = login.challenges_at(&host, now);
     let challenge = challenges.issue(now.mono).map_err(failed)?;
@@ -199,7 +201,7 @@ pub(super) async fn resume(
     let body: ResumeBody = read(request).await?;
     let now = Now::read();
     if !login.devices.is_phone(&body.session, now) {
-        demand_own_user(peer).await?;
+        demand_own_user(peer, &host).await?;
     }
     let challenges = login.challenges_at(&host, now);
     if !challenges.redeem(&body.challenge, now.mono) {
@@ -283,18 +285,42 @@ fn failed(error: impl std::fmt::Display) -> ApiError {
 }
 
 /// Refuses another user of this machine, who may have seen the code in transit. The code stays valid for its owner.
-/// Root is accepted: it can read the token anyway, and Windows' browser connects to WSL as root.
-async fn demand_own_user(peer: Option<Peer>) -> Result<(), ApiError> {
+async fn demand_own_user(peer: Option<Peer>, host: &str) -> Result<(), ApiError> {
     let Some(Peer::Tcp { local, remote }) = peer else {
         return Ok(());
     };
     let uid = owner::of(local, remote).await.map_err(failed)?;
     let us = rustix::process::geteuid().as_raw();
     match uid {
-        Some(uid) if uid == us || uid == 0 => Ok(()),
+        Some(uid) if may_sign_in(uid, us, host) => Ok(()),
         uid => {
             tracing::warn!(?uid, "refused to sign in another user");
             Err(Code::ForeignUser.into())
+        }
+    }
+}
+
+/// Whether a browser of this user may sign in at this address. Root may at this machine's own: it can read the token anyway,
+/// and Windows' browser connects to WSL as root. At another address it is a proxy, and anyone may be behind it.
+fn may_sign_in(uid: u32, own: u32, host: &str) -> bool {
+    let is_own_address = |it: Authority| is_loopback(it.host());
+    uid == own || uid == 0 && host.parse().is_ok_and(is_own_address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_proxy_of_root_is_another_user_and_a_browser_of_root_is_not() {
+        let (root, own, other) = (0, 1000, 65534);
+        for host in ["127.0.0.1:7777", "localhost", "[::1]:7777"] {
+            assert!(may_sign_in(root, own, host), "{host}");
+            assert!(!may_sign_in(other, own, host), "{host}");
+        }
+        for host in ["hub.example", "hub.example:8443", "127.0.0.1.example", ""] {
+            assert!(!may_sign_in(root, own, host), "{host}");
+            assert!(may_sign_in(own, own, host), "{host}");
         }
     }
 }

@@ -16,8 +16,11 @@ mod tree;
 /// Longest text, in bytes. It is longer than any text of a notification.
 const MAX_TEXT: usize = 256 * 1024;
 
+/// The longest rest between texts. A page waits for 15 s.
+const LONGEST_REST: Duration = Duration::from_secs(5);
+
 /// A page asks for all the texts that it shows. If a text takes more of a processor than this, its rest is shown as it is.
-static TEXTS: Budget = Budget::new(1, 63, Duration::from_secs(2));
+static TEXTS: Budget = Budget::new(1, 63, Duration::from_secs(2)).resting_for(LONGEST_REST);
 
 #[derive(Debug, Deserialize)]
 struct MarkdownPost {
@@ -26,8 +29,7 @@ struct MarkdownPost {
 
 /// `POST /markdown`: parses a text; the hub keeps nothing of it.
 pub(super) async fn parse(request: Request) -> Result<Response, ApiError> {
-    let payload = TEXTS.payload(request).await?;
-    let json = TEXTS.run(move |allowance| answer(&payload, allowance));
+    let json = TEXTS.run_on(request, answer);
     Ok(([(CONTENT_TYPE, "application/json")], json.await?).into_response())
 }
 

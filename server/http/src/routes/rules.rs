@@ -128,14 +128,14 @@ pub(super) async fn test(
     Params(TestParams { seconds }): Params<TestParams>,
     request: Request,
 ) -> Result<Json<TestReport>, ApiError> {
-    let TestPost { config } = TESTS.payload(request).await?.json()?;
     let seconds = seconds.unwrap_or(DEFAULT_SECONDS);
     if !(1..=MAX_SECONDS).contains(&seconds) {
         return Err(ApiError::invalid(format!("seconds is 1 to {MAX_SECONDS}")));
     }
     let to = Timestamp::now();
     let from = to.plus_millis(-i64::from(seconds) * 1000);
-    let found = TESTS.run(move |allowance| {
+    let found = TESTS.run_on(request, move |payload, allowance| {
+        let TestPost { config } = payload.json()?;
         let rules = rules(&hub, config.as_deref())?;
         let run = DryRun::new(rules, from);
         let (mut run, partial) = read(hub.log(), run, allowance)?;
