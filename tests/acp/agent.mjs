@@ -6,6 +6,12 @@ import { createInterface } from "node:readline";
 const stubborn = process.argv.includes("--stubborn");
 const steering = process.argv.includes("--steering");
 const background = process.argv.includes("--background");
+// Hangs in a turn that the hub begins.
+const sleepy = process.argv.includes("--sleepy");
+// How it answers a prompt for its running turn: `injected`, another outcome, or `error`.
+const outcome =
+  process.argv.find((it) => it.startsWith("--outcome="))?.slice(10) ??
+  "injected";
 const protocolVersion = process.argv.includes("--next-version") ? 2 : 1;
 
 const send = (message) =>
@@ -56,6 +62,23 @@ const actions = {
       status: "completed",
     });
     say(`outcome ${outcome.optionId ?? outcome.outcome}`);
+  },
+  // Asks while another call runs, as the subagents of Claude Code do.
+  async parallel(path) {
+    const other = actions.tool(path).then(() => say("The other call ended."));
+    await actions.edit("/tmp/fig");
+    await other;
+  },
+  env: (name) => say(`${name} is ${process.env[name]}`),
+  // Asks the person to open a page, and then for a form.
+  async url() {
+    void ask("elicitation/create", {
+      sessionId: session,
+      mode: "url",
+      message: "Open this",
+      url: "https://example.org",
+    });
+    await actions.form();
   },
   async plan() {
     const toolCall = {
@@ -145,7 +168,8 @@ const prompt = async (id, { prompt }) => {
     ? new Promise((resolve) => (turn.steer = resolve))
     : undefined;
   const [text, ...more] = prompt.map((it) => it.text);
-  const [word, ...words] = text.split(" ");
+  const [first, ...words] = text.split(" ");
+  const word = sleepy && first === "Notifications" ? "hang" : first;
   const cancelled = turn.cancelled.then(() =>
     word === "ignore" ? "end_turn" : "cancelled",
   );
@@ -194,11 +218,25 @@ const methods = {
   "session/set_mode": () => ({}),
   "_session/steering": () => {
     turn?.steer();
-    return { outcome: "injected" };
+    if (outcome === "error") throw new Error("it cannot be injected");
+    return { outcome };
   },
+  "session/close": () => ({}),
 };
 
 if (process.argv.includes("--forgetful")) delete methods["session/load"];
+
+const answer = (id, method, params) => {
+  if (!methods[method]) {
+    send({ id, error: { code: -32601, message: "unknown" } });
+    return;
+  }
+  try {
+    send({ id, result: methods[method](params) });
+  } catch (error) {
+    send({ id, error: { code: -32603, message: error.message } });
+  }
+};
 
 const lines = createInterface({ input: process.stdin });
 lines.on("line", (line) => {
@@ -207,10 +245,7 @@ lines.on("line", (line) => {
   if (method === undefined) waiting.get(id)?.(result ?? { error });
   else if (method === "session/prompt") void prompt(id, params);
   else if (method === "session/cancel") turn?.cancel();
-  else if (id !== undefined && methods[method])
-    send({ id, result: methods[method](params) });
-  else if (id !== undefined)
-    send({ id, error: { code: -32601, message: "unknown" } });
+  else if (id !== undefined) answer(id, method, params);
 });
 if (stubborn) setInterval(() => {}, 1000);
 else lines.on("close", () => process.exit(0));

@@ -209,3 +209,17 @@ fn the_agents_own_hooks_report_nothing_twice() {
     hook("UserPromptSubmit", json!({"prompt": "on my own"}));
     scene.says("prompt: on my own");
 }
+
+#[test]
+fn a_permission_stays_open_while_another_call_ends() {
+    let scene = Scene::new();
+    let mut program = scene.run(&[]);
+    let go = scene.path("go");
+    program.types(&format!("parallel {}", go.display()));
+    let need = scene.need();
+    std::fs::write(&go, "").expect("a file");
+    program.until("The other call ended.");
+    scene.answer(&need, &json!({"verdict": "allow"}));
+    program.until("outcome x2");
+    scene.says("completed");
+}

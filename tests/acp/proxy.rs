@@ -1,6 +1,7 @@
 //! The proxy between a scripted editor and the agent.
 
 use hub_harness::{Program, until};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::scene::Scene;
@@ -15,8 +16,13 @@ struct Editor {
 impl Editor {
     /// Starts the proxy, and a session of the agent that the hub knows.
     fn open(scene: &Scene, more: &[&str]) -> Self {
+        Self::before(scene, more, &[])
+    }
+
+    /// Does the same before an agent with these arguments.
+    fn before(scene: &Scene, more: &[&str], agent: &[&str]) -> Self {
         let args = [&["proxy"][..], more, &["--"]].concat();
-        let editor = Self::of(scene, scene.acp(&args, &Scene::agent(&[])), 1);
+        let editor = Self::of(scene, scene.acp(&args, &Scene::agent(agent)), 1);
         scene.session();
         editor
     }
@@ -59,10 +65,17 @@ impl Editor {
         line.to_string()
     }
 
-    fn answered(&self, id: u64) {
-        self.got("an answer", |it| {
+    fn answered(&self, id: u64) -> Value {
+        let answer = self.got("an answer", |it| {
             it["id"] == id && !it["result"]["stopReason"].is_null()
         });
+        answer["result"]["stopReason"].clone()
+    }
+
+    fn cancels(&mut self) {
+        let params = json!({"sessionId": self.session});
+        let cancel = json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params});
+        self.proxy.types(&cancel.to_string());
     }
 }
 
@@ -204,9 +217,104 @@ fn a_turn_that_the_editor_cancels_was_interrupted_whatever_the_agent_says() {
     let mut editor = Editor::open(&scene, &[]);
     editor.prompts(1, "ignore");
     scene.got("the prompt", |it| is_prompt(it, "ignore"));
-    let params = json!({"sessionId": editor.session});
-    let cancel = json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params});
-    editor.proxy.types(&cancel.to_string());
+    editor.cancels();
     editor.answered(1);
     scene.says("was interrupted");
+}
+
+#[test]
+fn a_permission_stays_open_while_another_call_ends() {
+    let scene = Scene::new();
+    let mut editor = Editor::open(&scene, &[]);
+    let go = scene.path("go");
+    editor.prompts(1, &format!("parallel {}", go.display()));
+    let need = scene.need();
+    std::fs::write(&go, "").expect("a file");
+    editor.got("the end of the other call", |it| {
+        it.to_string().contains("The other call ended.")
+    });
+    scene.answer(&need, &json!({"verdict": "allow"}));
+    editor.answered(1);
+    scene.says("completed");
+}
+
+#[test]
+fn the_answer_to_a_second_prompt_does_not_end_the_turn_of_the_first() {
+    let scene = Scene::new();
+    let mut editor = Editor::open(&scene, &[]);
+    let go = scene.path("go");
+    editor.prompts(1, &format!("tool {}", go.display()));
+    scene.got("the prompt", |it| is_prompt(it, "tool "));
+    editor.prompts(2, "say second");
+    editor.got("a refusal", |it| it["error"]["message"] == "busy");
+    std::fs::write(&go, "").expect("a file");
+    editor.answered(1);
+    scene.says("completed");
+    let published = scene.published();
+    assert!(
+        !published.iter().any(|it| it.contains("failed")),
+        "{published:?}"
+    );
+}
+
+#[test]
+fn a_prompt_that_waits_behind_a_turn_of_the_hub_is_cancelled_with_it() {
+    let scene = Scene::new();
+    let mut editor = Editor::before(&scene, &["--wake"], &["--sleepy"]);
+    scene.waiter("module");
+    scene.notify("news");
+    scene.got("the hub's prompt", |it| it["id"] == "hub-1");
+    editor.prompts(1, "say mine");
+    editor.cancels();
+    assert_eq!(editor.answered(1), "cancelled");
+    editor.prompts(2, "say on");
+    editor.answered(2);
+    let log = scene.log();
+    assert!(!log.iter().any(|it| is_prompt(it, "say mine")), "{log:?}");
+}
+
+#[test]
+fn a_session_that_the_editor_closes_has_ended() {
+    let scene = Scene::new();
+    let mut editor = Editor::open(&scene, &["--wake"]);
+    scene.waiter("module");
+    editor.prompts(1, "edit /tmp/fig");
+    scene.need();
+    let params = json!({"sessionId": editor.session});
+    let close = json!({"jsonrpc": "2.0", "id": "c", "method": "session/close", "params": params});
+    editor.proxy.types(&close.to_string());
+    editor.got("an answer", |it| {
+        it["id"] == "c" && it["result"].is_object()
+    });
+    scene.state("ended");
+    scene.until_nothing_asks();
+    until("nothing waits", || {
+        scene.session()["waiter"].is_null().then_some(())
+    });
+    assert_eq!(editor.proxy.exit_code(), None, "the proxy goes on");
+}
+
+#[test]
+fn a_signal_ends_the_proxy_as_the_end_of_its_input_does() {
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let scene = Scene::new();
+        let mut editor = Editor::open(&scene, &[]);
+        scene.signal(signal);
+        let code = until("it has ended", || editor.proxy.exit_code());
+        assert_eq!(code, 0, "{signal:?}");
+        assert!(!scene.runs("agent.mjs"), "{signal:?}");
+        scene.state("ended");
+    }
+}
+
+#[test]
+fn a_page_that_the_agent_asks_to_open_is_left_to_the_editor() {
+    let scene = Scene::new();
+    let mut editor = Editor::open(&scene, &[]);
+    editor.prompts(1, "url");
+    editor.got("the page", |it| it["params"]["mode"] == "url");
+    let need = scene.need();
+    assert_eq!(need["text"], "Which db?");
+    scene.answer(&need, &json!({"form": {"db": "pg"}}));
+    editor.answered(1);
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hub_harness::{Client, Hub, Marker, Program, binary, encoded, until};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// The hub and its surroundings. Dropping it ends every process that it started.
@@ -99,6 +100,17 @@ impl Scene {
         until("the session is known", || self.find_session(|_| true))
     }
 
+    /// Sends a signal to the process that runs the session.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = self.session()["process"]["pid"].as_i64().expect("a number");
+        send(pid, signal);
+    }
+
+    /// Sends a signal to the hub.
+    pub(crate) fn signal_hub(&self, signal: Signal) {
+        send(self.hub.pid().into(), signal);
+    }
+
     /// Waits until the session has this state.
     pub(crate) fn state(&self, state: &str) {
         until(&format!("the session is {state}"), || {
@@ -152,6 +164,14 @@ impl Scene {
         let post =
             json!({"project": "acp", "from": "tester", "to": to, "type": "message", "msg": msg});
         self.runtime.block_on(self.client().notify(post))
+    }
+
+    /// Lets a session ask the person.
+    pub(crate) fn asks(&self, session: &str, msg: &str) {
+        let post = json!({
+            "project": "acp", "from": session, "to": "person", "type": "question", "msg": msg,
+        });
+        self.runtime.block_on(self.client().notify(post));
     }
 
     /// Waits until a notification is acknowledged.
@@ -226,6 +246,11 @@ impl Scene {
     fn client(&self) -> Client {
         self.hub.unix()
     }
+}
+
+fn send(pid: i64, signal: Signal) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    kill_process(pid.expect("a pid"), signal).expect("it runs");
 }
 
 /// The path of a session of the project.

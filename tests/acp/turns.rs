@@ -1,6 +1,7 @@
 //! Prompts and turns: the person's, the hub's, and the agent's own.
 
 use hub_harness::until;
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, session_path};
@@ -209,4 +210,50 @@ fn an_error_a_limit_and_a_cancel_are_phases() {
     program.interrupt();
     let code = until("Ctrl-C without a turn ends it", || program.exit_code());
     assert_eq!(code, 0);
+}
+
+#[test]
+fn what_the_agent_does_not_take_in_its_turn_is_the_next_prompt() {
+    for outcome in ["promptRequired", "failed", "error"] {
+        let scene = Scene::new();
+        let mut program = scene.run(&["--steering", &format!("--outcome={outcome}")]);
+        let go = scene.path("go");
+        program.types(&format!("tool {}", go.display()));
+        program.until("* wait");
+        scene.state("working");
+        let id = scene.notify("news");
+        program.types("say second");
+        std::fs::write(&go, "").expect("a file");
+        let steered = scene.got("the news", |it| it["method"] == "_session/steering");
+        let meta = &steered["params"]["_meta"]["steering"];
+        assert_eq!(meta["idleBehavior"], "promptRequired");
+        scene.got("the second prompt", |it| is_prompt(it, "say second"));
+        let log = scene.log();
+        let place = |text: &str| log.iter().position(|it| is_prompt(it, text));
+        assert!(place("news").is_some(), "{outcome}: {log:?}");
+        assert!(place("news") < place("say second"), "{outcome}: {log:?}");
+        scene.acked(id);
+    }
+}
+
+#[test]
+fn what_is_pending_outlives_the_cancel_of_its_prompt() {
+    let scene = Scene::new();
+    let mut program = scene.run(&[]);
+    let go = scene.path("go");
+    program.types(&format!("tool {}", go.display()));
+    program.until("* wait");
+    scene.state("working");
+    scene.notify("news");
+    program.types("say never");
+    // The second prompt waits for the hub's answer.
+    scene.signal_hub(Signal::STOP);
+    std::fs::write(&go, "").expect("a file");
+    program.until("with 1 more\n");
+    program.interrupt();
+    scene.got("the cancel", |it| it["method"] == "session/cancel");
+    scene.signal_hub(Signal::CONT);
+    program.types("say On.");
+    scene.got("the news", |it| is_prompt(it, "news"));
+    assert!(!scene.log().iter().any(|it| is_prompt(it, "say never")));
 }

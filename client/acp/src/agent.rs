@@ -9,6 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
+use crate::detach;
 use crate::frame::Frame;
 
 /// How long an agent may take to end after the end of its input: those that end in a turn need two seconds.
@@ -47,6 +48,7 @@ impl Agent {
             .process_group(0)
             .kill_on_drop(true);
         start.env(acp::MARK, std::process::id().to_string());
+        start.env_remove(detach::BELOW);
         start.stdin(Stdio::piped()).stdout(Stdio::piped());
         if !quiet {
             start.stderr(Stdio::piped());

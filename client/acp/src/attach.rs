@@ -1,20 +1,22 @@
 //! `hub-acp attach`: another terminal for a running session, over a Unix socket. Messages are lines of JSON: `text` is what
-//! the session shows, `line` what the person typed, `answer` a line that answers a dialog.
+//! the session shows, `line` what the person typed, `answer` a line that answers the `dialog` beside it.
 //!
 //! The terminal itself gives the hub the answer to a dialog: the kernel shows the hub which process answers, and the
-//! session's own process would hide that.
+//! session's own process would hide that. What is typed of a form stays in its terminal until it is whole.
 
 use std::io::{BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use hub_protocol::{Answer, AnswerPost, InboxName, Need};
-use hubctl::{Connection, Path as Route};
+use hub_protocol::{AnswerPost, InboxName, Need};
+use hubctl::{Connection, Error, Path as Route};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::dialog::{Dialog, Typed, relayed};
 use crate::run::{self, Input};
 use crate::saved::{Saved, Sessions};
 
@@ -30,7 +32,7 @@ impl Drop for Socket {
 
 /// Takes terminals at `path`, for the session that reads these inputs.
 pub(crate) fn listen(path: &Path, inputs: mpsc::UnboundedSender<Input>) -> std::io::Result<Socket> {
-    // An earlier process of this number may have been killed.
+    // An earlier process of this number and session may have been killed.
     let _ = std::fs::remove_file(path);
     let listener = UnixListener::bind(path)?;
     tokio::spawn(async move {
@@ -59,7 +61,7 @@ async fn serve(stream: UnixStream, inputs: mpsc::UnboundedSender<Input>) {
                 let Ok(Some(line)) = line else { return };
                 let sent: Value = serde_json::from_str(&line).unwrap_or_default();
                 match typed(&sent, &inputs).await {
-                    Some(answer) => json!({ "answer": answer }),
+                    Some((answer, dialog)) => json!({ "answer": answer, "dialog": dialog }),
                     None => continue,
                 }
             }
@@ -74,20 +76,19 @@ async fn serve(stream: UnixStream, inputs: mpsc::UnboundedSender<Input>) {
     }
 }
 
-/// Passes a message of a terminal on; returns a line that answers a dialog.
-async fn typed(sent: &Value, inputs: &mpsc::UnboundedSender<Input>) -> Option<String> {
-    let Some(line) = sent["line"].as_str() else {
-        let _ = inputs.send(Input::Interrupt);
-        return None;
-    };
-    let (is_answer, answers) = oneshot::channel();
-    let line = line.to_owned();
+/// Passes a message of a terminal on; returns a line that answers a dialog, and that dialog.
+async fn typed(sent: &Value, inputs: &mpsc::UnboundedSender<Input>) -> Option<(String, Value)> {
+    if sent["interrupt"] == true {
+        let _ = inputs.send(Input::Cancel);
+    }
+    let line = sent["line"].as_str()?.to_owned();
+    let (dialog, shown) = oneshot::channel();
     let input = Input::Attached {
         line: line.clone(),
-        is_answer,
+        dialog,
     };
     inputs.send(input).ok()?;
-    answers.await.unwrap_or(false).then_some(line)
+    Some((line, shown.await.ok()??))
 }
 
 /// Shows a session in this terminal; one whose process has died is loaded again.
@@ -97,7 +98,7 @@ pub(crate) async fn attach(wanted: &InboxName, hub: Connection) -> anyhow::Resul
         Some(saved) => saved,
         None => named(wanted, &sessions, &hub).await?,
     };
-    match UnixStream::connect(sessions.socket(saved.pid)).await {
+    match UnixStream::connect(sessions.socket(&saved)).await {
         Ok(stream) => show(stream, &saved, &hub).await,
         Err(_) => run::load(&saved, hub).await,
     }
@@ -130,13 +131,15 @@ async fn show(stream: UnixStream, saved: &Saved, hub: &Connection) -> anyhow::Re
             }
         }
     });
+    let mut interrupts = signal(SignalKind::interrupt())?;
+    let mut dialog = None;
     loop {
         tokio::select! {
             line = lines.next_line() => {
                 let Some(line) = line? else { return Ok(ExitCode::SUCCESS) };
                 let said: Value = serde_json::from_str(&line).unwrap_or_default();
-                if let Some(answer) = said["answer"].as_str() {
-                    reply(answer, saved, hub).await;
+                if let Some(words) = said["answer"].as_str() {
+                    dialog = reply(words, Dialog::received(dialog, &said["dialog"]), (saved, hub)).await;
                 } else {
                     let mut out = std::io::stdout().lock();
                     out.write_all(said["text"].as_str().unwrap_or_default().as_bytes())?;
@@ -148,29 +151,44 @@ async fn show(stream: UnixStream, saved: &Saved, hub: &Connection) -> anyhow::Re
                 let Some(line) = line else { return Ok(ExitCode::SUCCESS) };
                 to.write_all(format!("{}\n", json!({ "line": line })).as_bytes()).await?;
             }
-            _ = tokio::signal::ctrl_c() => to.write_all(b"{\"interrupt\":true}\n").await?,
+            _ = interrupts.recv() => to.write_all(b"{\"interrupt\":true}\n").await?,
         }
     }
 }
 
-/// Answers the dialog that the session shows, as this process: the hub decides whether a person answers.
-async fn reply(words: &str, saved: &Saved, hub: &Connection) {
-    if let Err(error) = answer(words, saved, hub).await {
-        eprintln!("hub-acp: {error}");
+/// Reads words as the answer to a dialog; returns the dialog if it needs more.
+async fn reply(words: &str, mut dialog: Dialog, of: (&Saved, &Connection)) -> Option<Dialog> {
+    match dialog.read(words) {
+        Typed::More(what) => {
+            println!("{what}");
+            return Some(dialog);
+        }
+        Typed::Answer(answer) => {
+            if let Err(error) = give(&dialog, &answer, of).await {
+                eprintln!("hub-acp: {error}");
+            }
+        }
     }
+    None
 }
 
-async fn answer(words: &str, saved: &Saved, hub: &Connection) -> Result<(), hubctl::Error> {
+/// Gives the hub the answer to the dialog that the session shows, as this process: the hub decides whether a person answers.
+async fn give(
+    dialog: &Dialog,
+    answer: &Value,
+    (saved, hub): (&Saved, &Connection),
+) -> Result<(), Error> {
     let place = hub.place("acp", &saved.cwd, None).await;
-    let asks = |it: &&Need| it.kind.asks() && it.answerable;
+    // The hub holds the dialog alone: other questions of the session have no end.
+    let is_held = |it: &&Need| it.kind.asks() && it.answerable && it.until.is_some();
     let needs = hub.needs_of(&place, &saved.session).await?;
-    let Some(need) = needs.iter().find(asks) else {
-        eprintln!("hub-acp: the hub has no open question of this session");
+    let Some(need) = needs.iter().find(is_held) else {
+        eprintln!("hub-acp: the hub does not hold this dialog");
         return Ok(());
     };
     let whole: Need = hub.get(Route::new("/needs").segment(&need.id)).await?;
     let controls = whole.whole.map(|it| it.controls).unwrap_or_default();
-    let post = AnswerPost::new(Answer::of_words(words, &controls));
+    let post = AnswerPost::new(relayed(dialog, answer, &controls).map_err(Error::Usage)?);
     let by = hub.by().await?;
     let post = AnswerPost {
         session: by.session,

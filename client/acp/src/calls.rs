@@ -20,6 +20,15 @@ impl Calls {
         known
     }
 
+    /// The parameters of a permission, with all that was said of its call.
+    pub(crate) fn asked(&mut self, params: &Value) -> Value {
+        let mut asked = params.clone();
+        if params["toolCall"].is_object() {
+            asked["toolCall"] = self.merge(&params["toolCall"]).clone();
+        }
+        asked
+    }
+
     /// Forgets the calls of a turn that has ended.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
@@ -27,8 +36,8 @@ impl Calls {
 }
 
 /// The event that reports this call to the hub, without the session's own fields; `None` for a piece that changes nothing
-/// there.
-pub(crate) fn event(piece: &Value, call: &Value) -> Option<Value> {
+/// there. `asks` is whether a dialog is open: it stays open, although another call ends.
+pub(crate) fn event(piece: &Value, call: &Value, asks: bool) -> Option<Value> {
     let ended = matches!(call["status"].as_str(), Some("completed" | "failed"));
     if piece["sessionUpdate"] != "tool_call" && !ended {
         return None;
@@ -44,7 +53,7 @@ pub(crate) fn event(piece: &Value, call: &Value) -> Option<Value> {
     } else {
         Vec::new()
     };
-    Some(json!({ "hook_event_name": "acp.tool", "tool": tool, "edited": edited }))
+    Some(json!({ "hook_event_name": "acp.tool", "tool": tool, "edited": edited, "asks": asks }))
 }
 
 /// The files that a call has changed.
@@ -66,18 +75,21 @@ mod tests {
             "content": [{"type": "diff", "path": "/n", "oldText": null, "newText": "x"}],
         });
         let whole = calls.merge(&begun).clone();
-        assert_eq!(event(&begun, &whole).unwrap()["tool"]["ended"], false);
+        assert_eq!(
+            event(&begun, &whole, false).unwrap()["tool"]["ended"],
+            false
+        );
         // Vibe asks for a permission by the id alone.
-        let asked = calls.merge(&json!({"toolCallId": "t", "title": null}));
-        assert_eq!(asked["content"][0]["path"], "/n");
-        assert_eq!(asked["title"], "Write n");
+        let asked = calls.asked(&json!({"toolCall": {"toolCallId": "t", "title": null}}));
+        assert_eq!(asked["toolCall"]["content"][0]["path"], "/n");
+        assert_eq!(asked["toolCall"]["title"], "Write n");
         let ends =
             json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "status": "completed"});
         let whole = calls.merge(&ends).clone();
-        let ended = event(&ends, &whole).unwrap();
+        let ended = event(&ends, &whole, true).unwrap();
         assert_eq!(
-            (&ended["tool"]["ended"], &ended["edited"]),
-            (&json!(true), &json!(["/n"]))
+            (&ended["tool"]["ended"], &ended["edited"], &ended["asks"]),
+            (&json!(true), &json!(["/n"]), &json!(true))
         );
         calls.clear();
         assert_eq!(

@@ -6,8 +6,8 @@ use std::process::{Command, ExitCode, Stdio};
 
 use hubctl::Connection;
 
-/// The variable of the process in the background.
-const BELOW: &str = "HUB_ACP_DETACHED";
+/// The variable of the process in the background. Its agent does not get it.
+pub(crate) const BELOW: &str = "HUB_ACP_DETACHED";
 
 /// Whether this is the process in the background.
 pub(crate) fn is_below() -> bool {

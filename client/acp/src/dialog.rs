@@ -4,6 +4,7 @@
 //! questions, `{"form": {…}}` for a form.
 
 mod form;
+mod relayed;
 
 use hub_agents::acp;
 use hub_agents::request::{Split, in_order, value_text};
@@ -12,6 +13,7 @@ use serde_json::{Map, Value, json};
 use tokio::task::AbortHandle;
 
 use self::form::Form;
+pub(crate) use self::relayed::relayed;
 use crate::protocol::{answered, cancelled, chosen, selected};
 
 /// An open dialog.
@@ -49,6 +51,15 @@ pub(crate) struct Outcome {
     pub(crate) words: String,
 }
 
+/// Whether a request of the agent opens a dialog. A page that it asks to open is no form.
+pub(crate) fn opens(method: &str, params: &Value) -> bool {
+    match method {
+        "session/request_permission" => true,
+        "elicitation/create" => params["mode"] != "url",
+        _ => false,
+    }
+}
+
 impl Dialog {
     /// A permission, whose tool call is merged with what was said of it before, or a form.
     pub(crate) fn new(request: &Value, number: u64, asked: Value) -> Self {
@@ -59,6 +70,18 @@ impl Dialog {
             form: Form::of(&asked),
             asked,
         }
+    }
+
+    /// It for a terminal that attached, which answers it.
+    pub(crate) fn sent(&self) -> Value {
+        json!({ "number": self.number, "asked": self.asked })
+    }
+
+    /// The dialog that a session has sent to this terminal, with what was typed of it before.
+    pub(crate) fn received(before: Option<Self>, sent: &Value) -> Self {
+        let number = sent["number"].as_u64().unwrap_or_default();
+        let before = before.filter(|it| it.number == number);
+        before.unwrap_or_else(|| Self::new(&Value::Null, number, sent["asked"].clone()))
     }
 
     /// The parameters of the agent's request.

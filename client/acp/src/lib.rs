@@ -16,6 +16,7 @@ mod proxy;
 mod reports;
 mod run;
 mod saved;
+mod signals;
 mod views;
 mod wire;
 

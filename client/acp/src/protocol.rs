@@ -53,13 +53,26 @@ pub(crate) fn load_session(session: &str, cwd: &Path, tools: McpServer) -> Value
     value(LoadSessionRequest::new(session.to_owned(), cwd).mcp_servers(vec![tools]))
 }
 
-/// The parameters of `session/prompt` and `_session/steering`: texts, each a block of its own.
+/// The parameters of `session/prompt`: texts, each a block of its own.
 pub(crate) fn prompt(session: &str, texts: &[&str]) -> Value {
     let blocks = texts.iter().filter(|it| !it.is_empty());
     let blocks = blocks
         .map(|it| ContentBlock::Text(TextContent::new(*it)))
         .collect();
     value(PromptRequest::new(session.to_owned(), blocks))
+}
+
+/// The parameters of `_session/steering`. An agent whose turn has ended begins none by itself: it says so.
+pub(crate) fn steering(session: &str, words: &str) -> Value {
+    let mut params = prompt(session, &[words]);
+    params["_meta"] = json!({ "steering": { "idleBehavior": "promptRequired" } });
+    params
+}
+
+/// Whether the agent has taken words for its running turn, by its answer to them.
+pub(crate) fn is_steered(answer: Result<&Value, &Value>) -> bool {
+    let outcome = answer.map(|it| it["outcome"].as_str().unwrap_or_default());
+    outcome.is_ok_and(|it| !matches!(it, "promptRequired" | "failed"))
 }
 
 /// The parameters of `session/cancel`.

@@ -21,6 +21,7 @@ use crate::agent::{Agent, FromAgent};
 use crate::command::Launch;
 use crate::frame::Frame;
 use crate::reports::Reports;
+use crate::signals;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -77,6 +78,8 @@ enum Awaited {
     Load { reports: Reports },
     /// The end of a turn.
     Prompt { session: String },
+    /// That a session is closed.
+    Close { session: String },
 }
 
 struct Proxy {
@@ -110,6 +113,8 @@ pub(crate) async fn run(args: &ProxyArgs, hub: Connection) -> anyhow::Result<Exi
     let (agent, mut from_agent) =
         started.map_err(|error| anyhow::anyhow!("{}: {error}", launch.command[0]))?;
     let (to_self, mut events) = mpsc::unbounded_channel();
+    let (quit, mut quits) = mpsc::unbounded_channel();
+    signals::pass_on(&quit, || (), || ())?;
     let mut from_editor = editor_lines();
     let (to_editor, writing) = editor_writer();
     let mut proxy = Proxy {
@@ -139,6 +144,7 @@ pub(crate) async fn run(args: &ProxyArgs, hub: Connection) -> anyhow::Result<Exi
                 Some(FromAgent::Ended) | None => break ExitCode::FAILURE,
             },
             Some(event) = events.recv() => proxy.happen(event).await,
+            Some(()) = quits.recv() => break ExitCode::SUCCESS,
         }
     };
     proxy.end().await;

@@ -69,18 +69,17 @@ impl Reports {
     }
 
     /// Reports an event; returns the hub's text for the model, which counts as given to it from now on. Nothing if the hub
-    /// does not answer within `patience`.
+    /// does not answer within `patience`. If it does not take the acknowledgement, it offers the notifications again.
     pub(crate) async fn context(&self, event: Value, patience: Duration) -> String {
         let (answer, answered) = oneshot::channel();
         self.enqueue(event, Some(answer), false);
-        let Ok(Ok(answer)) = tokio::time::timeout(patience, answered).await else {
+        let until = tokio::time::Instant::now() + patience;
+        let Ok(Ok(answer)) = tokio::time::timeout_at(until, answered).await else {
             return String::new();
         };
         if let Some((lease, inbox)) = &answer.lease {
-            let taken = self.hub.acknowledge(&self.place, (lease, inbox)).await;
-            if taken.is_err() {
-                return String::new();
-            }
+            let taken = self.hub.acknowledge(&self.place, (lease, inbox));
+            let _ = tokio::time::timeout_at(until, taken).await;
         }
         answer.reply["context"]
             .as_str()
@@ -231,5 +230,64 @@ async fn send(hub: Arc<Connection>, place: SessionPlace, queued: Queued) {
             () = answer.closed() => {}
         },
         Some(answer) => drop(answer.send(sending.await)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    use std::os::unix::net::{UnixListener, UnixStream};
+
+    use hubctl::HubLocation;
+
+    use super::*;
+
+    /// Answers one request: an event with news under a lease, and the acknowledgement of that lease with an error.
+    fn answer(stream: &UnixStream) -> std::io::Result<()> {
+        let mut from = BufReader::new(stream);
+        let (mut head, mut length) = (String::new(), 0);
+        while from.read_line(&mut head)? > 2 {
+            let last = head.lines().last().unwrap_or_default();
+            if let Some(of) = last.strip_prefix("content-length: ") {
+                length = of.parse().unwrap_or_default();
+            }
+        }
+        from.read_exact(&mut vec![0; length])?;
+        let (status, headers, text) = if head.contains("/ack") {
+            ("500 Internal Server Error", "", "{}")
+        } else {
+            let lease = "hub-lease: l\r\nhub-inbox: s\r\n";
+            ("200 OK", lease, r#"{"context":"news"}"#)
+        };
+        let mut to = stream;
+        write!(
+            to,
+            "HTTP/1.1 {status}\r\n{headers}connection: close\r\ncontent-length: {}\r\n\r\n{text}",
+            text.len()
+        )
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_acknowledged_is_given_and_offered_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("hub.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                // A connection without a request only asks whose the socket is.
+                let _ = answer(&stream);
+            }
+        });
+        let location = HubLocation {
+            url: None,
+            socket: Some(socket),
+            state_dir: Some(dir.path().to_owned()),
+            token_file: None,
+        };
+        let hub = Arc::new(Connection::open(&location).unwrap());
+        let place = hub.place("acp", dir.path(), None).await;
+        let reports = Reports::new(&hub, &place, ("s", dir.path()));
+        let event = json!({ "hook_event_name": "acp.prompt" });
+        assert_eq!(reports.context(event, LATER).await, "news");
     }
 }

@@ -7,7 +7,7 @@ mod requests;
 mod start;
 mod turn;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -46,8 +46,10 @@ struct Session {
     turn: Turn,
     /// Prompts that wait for the end of the turn: agents refuse or mix up a second one.
     prompts: VecDeque<Prompt>,
-    /// The hub's words about itself, for the first prompt.
-    introduction: String,
+    /// Prompts that were put into the running turn, by their requests, until the agent says that it has them.
+    steered: HashMap<u64, Prompt>,
+    /// Texts of the hub for the next prompt: about itself, and what a cancelled one did not bring.
+    notes: Vec<String>,
     calls: Calls,
     /// The agent's last message.
     said: String,
@@ -155,7 +157,8 @@ impl Session {
             "tool_call" | "tool_call_update" => {
                 self.said.clear();
                 let call = self.calls.merge(update).clone();
-                if let Some(event) = calls::event(update, &call) {
+                let asks = !self.dialogs.is_empty();
+                if let Some(event) = calls::event(update, &call, asks) {
                     self.tool(event);
                 }
             }

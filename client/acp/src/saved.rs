@@ -4,7 +4,13 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use hub_protocol::Timestamp;
 use serde::{Deserialize, Serialize};
+
+/// At most this many characters of an id are in the name of a file.
+const IN_FILE: usize = 128;
+/// The same in the name of a socket, whose whole path has about a hundred.
+const IN_SOCKET: usize = 36;
 
 /// A session, as the next `attach` needs it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -24,6 +30,9 @@ pub(crate) struct Saved {
     pub(crate) cwd: PathBuf,
     /// The process that runs it.
     pub(crate) pid: u32,
+    /// When that began.
+    #[serde(default)]
+    pub(crate) since: Timestamp,
 }
 
 /// The directory with the files.
@@ -42,9 +51,11 @@ impl Sessions {
         Ok(Self(dir))
     }
 
-    /// The socket at which the process of a session takes terminals.
-    pub(crate) fn socket(&self, pid: u32) -> PathBuf {
-        self.0.join(format!("{pid}.sock"))
+    /// The socket at which the process of a session takes terminals. The session is in its name, because the system gives the
+    /// number of a process again.
+    pub(crate) fn socket(&self, saved: &Saved) -> PathBuf {
+        let session = plain(&saved.session, IN_SOCKET);
+        self.0.join(format!("{session}-{}.sock", saved.pid))
     }
 
     /// Writes the file of a session.
@@ -63,12 +74,12 @@ impl Sessions {
         let _ = fs::remove_file(self.file(&saved.session));
     }
 
-    /// The session whose name is `wanted`, or whose id begins with it.
+    /// The session whose name is `wanted`, or whose id begins with it. A name that several had is that of the newest.
     pub(crate) fn find(&self, wanted: &str) -> Option<Saved> {
-        let mut all: Vec<Saved> = self.all();
-        let is_it = |it: &Saved| it.name.as_deref() == Some(wanted) || it.session == wanted;
-        if let Some(at) = all.iter().position(is_it) {
-            return Some(all.swap_remove(at));
+        let all: Vec<Saved> = self.all();
+        let is_it = |it: &&Saved| it.name.as_deref() == Some(wanted) || it.session == wanted;
+        if let Some(newest) = all.iter().filter(is_it).max_by_key(|it| it.since) {
+            return Some(newest.clone());
         }
         let mut like = all.into_iter().filter(|it| it.session.starts_with(wanted));
         let found = like.next();
@@ -83,29 +94,30 @@ impl Sessions {
             .collect()
     }
 
-    /// The file of a session: agents choose the ids, and not all are names of files.
+    /// The file of a session.
     fn file(&self, session: &str) -> PathBuf {
-        let plain = |c: char| {
-            if c.is_ascii_alphanumeric() || c == '-' {
-                c
-            } else {
-                '_'
-            }
-        };
-        let name: String = session.chars().map(plain).take(128).collect();
-        self.0.join(format!("{name}.json"))
+        self.0.join(format!("{}.json", plain(session, IN_FILE)))
     }
+}
+
+/// The beginning of a session's id as a name of a file: agents choose the ids, and not all are such names.
+fn plain(session: &str, length: usize) -> String {
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
+    session.chars().map(plain).take(length).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_session_is_found_by_its_name_its_id_or_a_unique_beginning() {
-        let dir = tempfile::tempdir().unwrap();
-        let sessions = Sessions::of(dir.path()).unwrap();
-        let saved = |session: &str, name: Option<&str>| Saved {
+    fn saved(session: &str, name: Option<&str>, since: i64) -> Saved {
+        Saved {
             session: session.into(),
             name: name.map(str::to_owned),
             command: vec!["a".into()],
@@ -113,15 +125,33 @@ mod tests {
             model: None,
             cwd: "/".into(),
             pid: 1,
-        };
-        for it in [saved("ses/1a", Some("fix")), saved("ses/1b", None)] {
+            since: Timestamp::from_millis(since),
+        }
+    }
+
+    #[test]
+    fn a_session_is_found_by_its_name_its_id_or_a_unique_beginning() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = Sessions::of(dir.path()).unwrap();
+        for it in [saved("ses/1a", Some("fix"), 1), saved("ses/1b", None, 1)] {
             sessions.save(&it).unwrap();
         }
         let found = |wanted: &str| sessions.find(wanted).map(|it| it.session);
         assert_eq!(found("fix").as_deref(), Some("ses/1a"));
         assert_eq!(found("ses/1b").as_deref(), Some("ses/1b"));
         assert_eq!(found("ses/1"), None, "two begin with it");
-        sessions.forget(&saved("ses/1b", None));
+        sessions.forget(&saved("ses/1b", None, 1));
         assert_eq!(found("ses/1").as_deref(), Some("ses/1a"));
+    }
+
+    #[test]
+    fn a_name_is_the_newest_sessions() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = Sessions::of(dir.path()).unwrap();
+        for (session, since, newest) in [("a", 1, "a"), ("b", 2, "b"), ("a", 3, "a"), ("c", 2, "a")]
+        {
+            sessions.save(&saved(session, Some("fix"), since)).unwrap();
+            assert_eq!(sessions.find("fix").unwrap().session, newest);
+        }
     }
 }

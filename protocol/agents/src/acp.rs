@@ -67,6 +67,8 @@ fn happened(name: &str, payload: &Map<String, Value>) -> AgentEvent {
         "acp.loaded" => AgentEvent::Resumed,
         "acp.prompt" => prompt(payload),
         "acp.closed" => AgentEvent::Worked,
+        // A dialog that is open waits on, although another call ends.
+        "acp.tool" if flag(payload, "asks") => AgentEvent::Seen,
         "acp.tool" if tool(payload).is_some_and(|it| it.ended) => AgentEvent::Worked,
         _ => AgentEvent::Seen,
     }
@@ -274,6 +276,18 @@ mod tests {
             content
         );
         assert_eq!(rendered(&asks, given("Red")), json!({"answers": ["Red"]}));
+    }
+
+    #[test]
+    fn a_call_that_ends_beside_an_open_dialog_settles_nothing() {
+        let ends = |asks: bool| {
+            let payload = json!({
+                "hook_event_name": "acp.tool", "tool": {"id": "t", "ended": true}, "asks": asks,
+            });
+            event(&payload).happened
+        };
+        assert_eq!(ends(false), AgentEvent::Worked);
+        assert_eq!(ends(true), AgentEvent::Seen);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(super) struct Carried {
     pub(super) cancelled: bool,
     /// The agent's last message.
     said: String,
-    calls: Calls,
+    pub(super) calls: Calls,
     /// Its open dialogs; the hub shows the first.
     pub(super) dialogs: VecDeque<Dialog>,
     /// Texts of the hub for the next prompt: about itself, and why the person denied something.
@@ -100,18 +100,9 @@ impl Carried {
         }
         self.said.clear();
         let call = self.calls.merge(update).clone();
-        if let Some(event) = calls::event(update, &call) {
+        if let Some(event) = calls::event(update, &call, !self.dialogs.is_empty()) {
             self.reports.tell(event);
         }
-    }
-
-    /// The parameters of a permission, with all that was said of its call.
-    pub(super) fn asked(&mut self, params: &Value) -> Value {
-        let mut asked = params.clone();
-        if params["toolCall"].is_object() {
-            asked["toolCall"] = self.calls.merge(&params["toolCall"]).clone();
-        }
-        asked
     }
 
     /// Reports the end of the turn.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::carried::Carried;
 use super::{Awaited, Event, Proxy};
-use crate::dialog::Dialog;
+use crate::dialog::{self, Dialog};
 use crate::frame::{Frame, Message, notification, response};
 use crate::protocol::{VERSION, is_known};
 use crate::reports::Reports;
@@ -80,14 +80,35 @@ impl Proxy {
             (Awaited::Load { reports }, Err(_)) => {
                 reports.tell(json!({ "hook_event_name": "acp.ended" }));
             }
+            // Some agents refuse a second prompt in a turn, or end the first one for it.
+            (Awaited::Prompt { session }, _) if self.awaits_answer(&session) => {}
             (Awaited::Prompt { session }, outcome) => {
                 if let Some(carried) = self.sessions.get_mut(&session) {
                     carried.stop(outcome);
                 }
             }
+            (Awaited::Close { session }, Ok(_)) => self.close(&session),
             (_, Err(_)) => {}
         }
         None
+    }
+
+    /// Whether a prompt of this session has no answer yet.
+    fn awaits_answer(&self, session: &str) -> bool {
+        let mut awaited = self.awaited.values();
+        awaited.any(|it| matches!(it, Awaited::Prompt { session: of } if of == session))
+    }
+
+    /// Ends a session that the editor has closed.
+    fn close(&mut self, session: &str) {
+        self.cancel_waiting(session);
+        let Some(mut carried) = self.sessions.remove(session) else {
+            return;
+        };
+        carried.dialogs.iter_mut().for_each(Dialog::release);
+        carried
+            .reports
+            .tell(json!({ "hook_event_name": "acp.ended" }));
     }
 
     /// Notes the version of the protocol that both have agreed on.
@@ -117,7 +138,7 @@ impl Proxy {
 
     /// Shows a dialog of the agent in the hub too.
     fn asks(&mut self, id: &Value, method: &str, params: &Value) {
-        if !matches!(method, "session/request_permission" | "elicitation/create") {
+        if !dialog::opens(method, params) {
             return;
         }
         self.numbers += 1;
@@ -125,7 +146,7 @@ impl Proxy {
         let Some(carried) = self.of(params) else {
             return;
         };
-        let asked = carried.asked(params);
+        let asked = carried.calls.asked(params);
         carried.dialogs.push_back(Dialog::new(id, number, asked));
         if carried.dialogs.len() == 1
             && let Some(session) = params["sessionId"].as_str()

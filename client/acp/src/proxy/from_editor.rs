@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::carried::{Activity, Prompter, decision};
 use super::{Awaited, Event, Proxy};
-use crate::frame::{Frame, Message};
+use crate::frame::{Frame, Message, response};
 use crate::reports::{Reports, SOON};
 
 impl Proxy {
@@ -29,6 +29,10 @@ impl Proxy {
                         let session = session.clone();
                         return self.prompted(frame, id, session);
                     }
+                    ("session/close", Value::String(session)) => {
+                        let session = session.clone();
+                        self.awaited.insert(id, Awaited::Close { session });
+                    }
                     ("session/new" | "session/load" | "session/resume", session) => {
                         let session = session.as_str().map(str::to_owned);
                         let cwd = params["cwd"].as_str().unwrap_or("/").to_owned();
@@ -46,6 +50,7 @@ impl Proxy {
                 if let Some(carried) = self.of(params) {
                     carried.cancelled = true;
                 }
+                self.cancel_waiting(params["sessionId"].as_str().unwrap_or_default());
             }
             Message::Response { id, outcome } => {
                 if self.answered.remove(&id.to_string()) {
@@ -144,6 +149,19 @@ impl Proxy {
         {
             let id = id.to_string();
             self.prompted(next, id, session.to_owned());
+        }
+    }
+
+    /// Cancels the editor's prompts that wait for the end of a turn of the hub.
+    pub(super) fn cancel_waiting(&mut self, session: &str) {
+        let Some(carried) = self.sessions.get_mut(session) else {
+            return;
+        };
+        for frame in carried.waiting.drain(..) {
+            if let Message::Request { id, .. } = frame.message() {
+                let cancelled = json!({ "stopReason": "cancelled" });
+                let _ = self.to_editor.send(response(id, &cancelled));
+            }
         }
     }
 

@@ -10,10 +10,7 @@ use crate::frame::response;
 impl Session {
     /// Opens a dialog for a request of the agent.
     pub(super) fn open(&mut self, request: &Value, params: &Value) {
-        let mut asked = params.clone();
-        if params["toolCall"].is_object() {
-            asked["toolCall"] = self.calls.merge(&params["toolCall"]).clone();
-        }
+        let asked = self.calls.asked(params);
         self.numbers += 1;
         self.dialogs
             .push_back(Dialog::new(request, self.numbers, asked));

@@ -3,23 +3,23 @@
 use std::io::BufRead as _;
 
 use serde_json::Value;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use super::Session;
 use super::turn::Prompt;
+use crate::dialog::Dialog;
 
 /// One input.
 #[derive(Debug)]
 pub(crate) enum Input {
     /// The person typed a line in the terminal of the session.
     Line(String),
-    /// A line typed in a terminal that attached. If a dialog is open it is the answer, which that terminal gives to the hub
-    /// itself: the hub knows who it is.
+    /// A line typed in a terminal that attached. If a dialog is open the line is about that, which the terminal gets: it gives
+    /// the answer to the hub itself, which knows who it is.
     Attached {
         line: String,
-        is_answer: oneshot::Sender<bool>,
+        dialog: oneshot::Sender<Option<Value>>,
     },
     /// Another terminal shows the conversation.
     View(UnboundedSender<String>),
@@ -27,6 +27,8 @@ pub(crate) enum Input {
     NoMore,
     /// Ctrl-C: cancels the turn, and ends a session without one.
     Interrupt,
+    /// Ctrl-C in a terminal that attached: cancels the turn.
+    Cancel,
     /// The session shall end.
     Quit,
     /// Notifications are pending: the prompt that announces them.
@@ -48,17 +50,20 @@ impl Session {
                     self.queue(prompt);
                 }
             }
-            Input::Attached { line, is_answer } => {
-                let asks = !self.dialogs.is_empty();
-                let _ = is_answer.send(asks);
-                if !asks {
+            Input::Attached { line, dialog } => {
+                let shown = self.dialogs.front().map(Dialog::sent);
+                if shown.is_none() {
                     self.views.line(&format!("> {line}"));
                     self.queue(&line);
                 }
+                let _ = dialog.send(shown);
             }
             Input::View(viewer) => self.views.add(viewer),
             Input::NoMore => self.leaves = true,
             Input::Interrupt => return !self.cancel(),
+            Input::Cancel => {
+                self.cancel();
+            }
             Input::Quit => return true,
             Input::Woken(prompt) => {
                 self.views.line(&format!("> {prompt}"));
@@ -67,7 +72,7 @@ impl Session {
                     is_hubs: true,
                 });
             }
-            Input::Ready { words, context } => self.send(&words, &context),
+            Input::Ready { words, context } => self.send(&words, context),
             Input::Steer(words) => self.steer(Prompt {
                 words,
                 is_hubs: true,
@@ -98,18 +103,4 @@ pub(super) fn read_stdin(to_session: UnboundedSender<Input>) {
         }
         let _ = to_session.send(Input::NoMore);
     });
-}
-
-/// Passes signals on.
-pub(super) fn listen(to_session: &UnboundedSender<Input>) -> std::io::Result<()> {
-    let pass = |mut of: Signal, make: fn() -> Input| {
-        let to_session = to_session.clone();
-        tokio::spawn(async move {
-            while of.recv().await.is_some() && to_session.send(make()).is_ok() {}
-        });
-    };
-    pass(signal(SignalKind::interrupt())?, || Input::Interrupt);
-    pass(signal(SignalKind::terminate())?, || Input::Quit);
-    pass(signal(SignalKind::hangup())?, || Input::Quit);
-    Ok(())
 }

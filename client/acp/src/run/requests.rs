@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::Session;
+use crate::dialog;
 use crate::frame::{UNKNOWN_METHOD, failure, response};
 
 /// The code of an error for a request that was cancelled.
@@ -16,8 +17,7 @@ impl Session {
     /// Answers a request, or opens a dialog that will.
     pub(super) fn answer(&mut self, id: &Value, method: &str, params: &Value) {
         let answer = match method {
-            "session/request_permission" => return self.open(id, params),
-            "elicitation/create" if params["mode"] != "url" => return self.open(id, params),
+            _ if dialog::opens(method, params) => return self.open(id, params),
             "elicitation/create" => response(id, &json!({ "action": "decline" })),
             // OpenCode and Kilo ask for it although no such ability was declared.
             "fs/write_text_file" => of(id, write(params)),

@@ -1,12 +1,12 @@
 //! The beginning of a session: its agent is started, and the hub knows it before its first prompt.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hub_protocol::InboxName;
+use hub_protocol::{InboxName, Timestamp};
 use hubctl::{Connection, Path as Route};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
@@ -20,6 +20,7 @@ use crate::detach;
 use crate::protocol::{VERSION, initialize, is_known, load_session, new_session, tools};
 use crate::reports::{Reports, SOON};
 use crate::saved::{Saved, Sessions};
+use crate::signals;
 use crate::views::Views;
 use crate::wire::Wire;
 
@@ -147,11 +148,12 @@ async fn begin(
         model: wishes.model.map(str::to_owned),
         cwd: cwd.to_owned(),
         pid: std::process::id(),
+        since: Timestamp::now(),
     };
     sessions.save(&saved)?;
     let (to_self, inputs) = mpsc::unbounded_channel();
-    inputs::listen(&to_self)?;
-    let socket = attach::listen(&sessions.socket(saved.pid), to_self.clone())?;
+    signals::pass_on(&to_self, || Input::Interrupt, || Input::Quit)?;
+    let socket = attach::listen(&sessions.socket(&saved), to_self.clone())?;
     let (idle, is_idle) = watch::channel(false);
     let to_wake = to_self.clone();
     let woken = move |prompt| to_wake.send(Input::Woken(prompt)).is_ok();
@@ -175,6 +177,7 @@ async fn begin(
     });
     let session = Session {
         prompts: first.into_iter().collect(),
+        steered: HashMap::new(),
         steers: steers(&facts),
         launch,
         wire,
@@ -184,7 +187,7 @@ async fn begin(
         idle,
         views,
         turn: Turn::None,
-        introduction,
+        notes: vec![introduction],
         calls: Calls::default(),
         said: String::new(),
         dialogs: VecDeque::new(),

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::{Input, QUIET, Session};
 use crate::frame::{notification, words};
-use crate::protocol::{cancel, prompt};
+use crate::protocol::{cancel, is_steered, prompt, steering};
 use crate::reports::{LATER, SOON};
 
 /// Words for the agent.
@@ -75,15 +75,18 @@ impl Session {
     }
 
     /// Sends the prompt with the hub's words below it.
-    pub(super) fn send(&mut self, words: &str, context: &str) {
+    pub(super) fn send(&mut self, words: &str, context: String) {
+        self.notes.push(context);
         if matches!(self.turn, Turn::Prepared { cancelled: true }) {
             self.stopped("cancelled");
             return;
         }
         self.calls.clear();
         self.said.clear();
-        let introduction = std::mem::take(&mut self.introduction);
-        let params = prompt(&self.reports.session, &[words, &introduction, context]);
+        let notes = std::mem::take(&mut self.notes);
+        let notes = notes.iter().map(String::as_str);
+        let texts: Vec<&str> = [words].into_iter().chain(notes).collect();
+        let params = prompt(&self.reports.session, &texts);
         self.turn = Turn::Runs {
             id: self.wire.ask("session/prompt", &params),
             accepted: false,
@@ -121,6 +124,13 @@ impl Session {
 
     /// Takes the answer to a request.
     pub(super) fn answered(&mut self, id: &Value, outcome: Result<&Value, &Value>) {
+        let steered = id.as_u64().and_then(|id| self.steered.remove(&id));
+        if let Some(steered) = steered {
+            if !is_steered(outcome) {
+                self.prompts.push_front(steered);
+            }
+            return;
+        }
         let Turn::Runs {
             id: of, cancelled, ..
         } = self.turn
@@ -178,8 +188,9 @@ impl Session {
     /// Puts words into the running turn; where that is not possible, they are the next prompt.
     pub(super) fn steer(&mut self, next: Prompt) {
         if self.steers && matches!(self.turn, Turn::Runs { .. }) {
-            let params = prompt(&self.reports.session, &[&next.words]);
-            self.wire.ask("_session/steering", &params);
+            let params = steering(&self.reports.session, &next.words);
+            let id = self.wire.ask("_session/steering", &params);
+            self.steered.insert(id, next);
         } else {
             self.prompts.push_back(next);
         }
@@ -196,7 +207,9 @@ impl Session {
             Turn::OfItself { .. } => self.rest(),
             Turn::None => return false,
         }
-        self.prompts.clear();
+        // The person's go with the turn. What the hub has given out already is not lost.
+        self.prompts.retain(|it| it.is_hubs);
+        self.steered.retain(|_, it| it.is_hubs);
         // First: some agents wait for the answer, or never ask again.
         self.cancel_dialogs();
         let cancel = cancel(&self.reports.session);
