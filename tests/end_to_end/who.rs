@@ -111,6 +111,15 @@ fn in_no_way_does_an_agent_approve() {
 }
 
 #[test]
+fn every_process_that_runs_a_session_is_an_agents() {
+    let (place, id) = asked();
+    let mut first = hub_harness::session_process(&socket(&place), "me");
+    assert!(!approves(&place, id, "ANSWER"), "the second one is none");
+    first.kill().unwrap();
+    first.wait().unwrap();
+}
+
+#[test]
 fn a_job_that_no_terminal_shows_is_nobody() {
     let (place, id) = asked();
     let job = |shell: &str| format!("setsid -w {shell} -c 'hubctl answer {id} allow; true'");
@@ -203,6 +212,9 @@ fn a_process_counts_only_for_what_runs_below_it() {
     assert_eq!(process("thief"), Value::Null, "another's process");
     claim("victim", std::process::id());
     assert_eq!(process("victim"), victim.id(), "another names this one's");
+    let info = json!({ "process": { "pid": std::process::id() } });
+    said_to_agent(&place, &request(&socket, "PUT", "/sessions/above", &info));
+    assert_eq!(process("above"), Value::Null, "what the agent runs in");
     let shown = place.json("sessions --all --json")["sessions"].to_string();
     assert!(!shown.contains("pane_delivery\":true"), "{shown}");
     victim.kill().unwrap();
@@ -312,6 +324,108 @@ fn an_agent_takes_no_question_that_is_for_a_person_from_the_persons_sight() {
     assert!(said.contains("needs_person"), "{said}");
     place.sh(&tries[0]).ok();
     assert_eq!(place.questions().len(), 0);
+}
+
+#[test]
+fn an_agent_takes_nothing_that_another_session_has_for_the_person() {
+    let place = Place::with_hub();
+    let socket = socket(&place);
+    let mut victim = hub_harness::session_process(&socket, "victim");
+    let call = |method: &str, path: &str, body: Value| request(&socket, method, path, &body);
+    let hook = |event: &str, more: Value| {
+        let mut body = json!({ "hook_event_name": event, "session_id": "victim" });
+        let more = more.as_object().expect("an object").clone();
+        body.as_object_mut().expect("an object").extend(more);
+        call("POST", "/hooks/claude?project=default", body)
+    };
+    let edit = json!({ "tool_name": "Bash", "tool_input": { "command": "make" } });
+    let post = |kind: &str| {
+        call(
+            "POST",
+            "/notify",
+            json!({ "project": "default", "from": "victim", "to": "person", "type": kind,
+                "msg": kind, "priority": "urgent", "key": kind }),
+        )
+    };
+    for sent in [
+        hook("SessionStart", json!({})),
+        hook(
+            "PreToolUse",
+            json!({ "tool_name": "AskUserQuestion", "tool_input": {
+            "questions": [{ "question": "Which?", "options": [{ "label": "a" }, { "label": "b" }] }] } }),
+        ),
+        post("approval"),
+        post("message"),
+    ] {
+        place.sh(&sent).ok();
+    }
+    let asked = place.questions();
+    let approval = asked.iter().find(|it| it.msg == "approval").expect("it").id;
+    let sent = place.history("");
+    let message = sent.iter().find(|it| it.msg == "message").expect("it").id;
+    let of_victim = || {
+        let open = place.questions();
+        open.iter()
+            .filter(|it| it.from.as_str() == "victim")
+            .count()
+    };
+    let prompt = json!({ "prompt": "go" });
+    let by = json!({ "by": "victim" });
+    for (asked, refused) in [
+        (hook("UserPromptSubmit", prompt.clone()), true),
+        (hook("PostToolUse", edit.clone()), true),
+        (hook("PermissionRequest", edit), true),
+        (hook("Stop", json!({})), true),
+        (hook("SessionEnd", json!({})), true),
+        (
+            call("POST", &format!("/questions/{approval}/withdraw"), by),
+            true,
+        ),
+        (
+            call("DELETE", &format!("/notifications/{approval}"), json!({})),
+            true,
+        ),
+        (
+            call("DELETE", &format!("/notifications/{message}"), json!({})),
+            true,
+        ),
+        (
+            call(
+                "DELETE",
+                "/notifications?project=default&key=approval",
+                json!({}),
+            ),
+            true,
+        ),
+        (
+            call(
+                "DELETE",
+                "/notifications?project=default&key=message",
+                json!({}),
+            ),
+            true,
+        ),
+        (
+            call(
+                "POST",
+                "/notify",
+                json!({ "project": "default", "session": "victim", "type": "working" }),
+            ),
+            false,
+        ),
+    ] {
+        let said = said_to_agent(&place, &asked);
+        let is_refused = said.contains("needs_person") || said.contains("not_yours");
+        assert_eq!(is_refused, refused, "{asked}: {said}");
+        assert_eq!(of_victim(), 2, "{asked}");
+    }
+    let kept = call("GET", &format!("/notifications/{message}"), json!({}));
+    let kept = place.sh(&kept).ok().stdout;
+    assert!(kept.contains("\"status\":\"pending\""), "{kept}");
+    place.sh(&hook("UserPromptSubmit", prompt)).ok();
+    assert_eq!(of_victim(), 1, "a person types for it");
+    victim.kill().unwrap();
+    victim.wait().unwrap();
 }
 
 #[test]

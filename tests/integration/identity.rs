@@ -20,8 +20,19 @@ async fn no_session_takes_a_reserved_name() {
         let put = client.put_json(&path, json!({})).await;
         assert_eq!(put.expect(422).code(), "invalid", "{name}");
         let start = json!({ "hook_event_name": "SessionStart", "session_id": name, "cwd": "/" });
-        let hook = client.post_json("/hooks/claude", &start).await;
-        assert_eq!(hook.expect(422).code(), "invalid", "{name}");
+        let other = json!({ "hook_event_name": "SessionStart", "session_id": "other", "cwd": "/" });
+        for (query, start) in [
+            ("", &start),
+            ("?session=other", &start),
+            (&format!("?session={name}"), &other),
+        ] {
+            let hook = client
+                .post_json(&format!("/hooks/claude{query}"), start)
+                .await;
+            assert_eq!(hook.expect(422).code(), "invalid", "{name}{query}");
+        }
+        let wait = client.get(&format!("/wait?session={name}&timeout=0")).await;
+        assert_eq!(wait.expect(422).code(), "invalid", "{name}");
     }
     let all = client.read("/sessions?all=true").await;
     assert_eq!(all["sessions"], json!([]));

@@ -144,6 +144,7 @@ impl Waiters {
     pub fn restart(&mut self, head: Seq, now: Instant) {
         *self = Self {
             version: self.version.clone(),
+            activity: std::mem::take(&mut self.activity).restarted(),
             ..Self::new(self.limits, head, head, now)
         };
         self.changed();

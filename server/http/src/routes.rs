@@ -57,6 +57,7 @@ mod trace;
 pub mod wait;
 mod wake_note;
 mod why;
+mod withdraw;
 
 /// Adds what other parts of the process know to the description of the hub.
 pub type Describe = Box<dyn Fn(&mut About) + Send + Sync>;
@@ -123,8 +124,8 @@ routes! {
     "/inboxes" => get(inboxes::list);
     "/inboxes/{inbox}" => delete(inboxes::close);
     "/inboxes/{inbox}/ack" => post(inboxes::ack);
-    "/notifications" => get(history::list) [Late, InCopy], delete(history::withdraw_key);
-    "/notifications/{id}" => get(history::get) [InCopy], delete(history::withdraw);
+    "/notifications" => get(history::list) [Late, InCopy], delete(withdraw::with_key);
+    "/notifications/{id}" => get(history::get) [InCopy], delete(withdraw::one);
     "/notifications/{id}/trace" => get(trace::trace) [Late];
     "/notifications/{id}/seen" => put(seen::mark) [Answers], delete(seen::unmark) [Answers];
     "/seen" => post(seen::mark_many) [Answers];

@@ -177,8 +177,9 @@ impl HookRequest {
             held: None,
             once,
         };
-        let id = request.session();
-        if id.is_reserved() {
+        // The agent's own id is a name of the session too.
+        let mut ids = [request.session(), request.event.id.clone()].into_iter();
+        if let Some(id) = ids.find(InboxName::is_reserved) {
             let detail = format!("'{id}' is reserved: a session has a name of its own");
             return Err(HookError::Invalid(detail));
         }

@@ -66,12 +66,7 @@ impl Inboxes {
     }
 
     /// Returns the pending items of a project with `key`, from one sender or from any.
-    pub(super) fn keyed(
-        &self,
-        project: &ProjectName,
-        from: Option<&InboxName>,
-        key: &str,
-    ) -> Vec<Seq> {
+    pub fn keyed(&self, project: &ProjectName, from: Option<&InboxName>, key: &str) -> Vec<Seq> {
         let inboxes = self.iter(Some(project));
         inboxes.flat_map(|(_, _, it)| it.keyed(from, key)).collect()
     }

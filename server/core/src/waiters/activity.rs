@@ -68,6 +68,15 @@ impl Activity {
         self.sessions.entry(place).or_default()
     }
 
+    /// The facts of this machine, which stay if another hub led meanwhile.
+    pub(super) fn restarted(self) -> Self {
+        Self {
+            agents: self.agents,
+            agents_so_far: self.agents_so_far,
+            ..Self::default()
+        }
+    }
+
     /// Keeps the process of an agent, also after its session names another one. Those that have ended make room. `group` is
     /// its control group.
     pub fn note_agent(&mut self, process: &Process, group: Option<String>) {

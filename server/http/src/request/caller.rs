@@ -176,7 +176,7 @@ fn agents(hub: &Hub) -> Result<Vec<Process>, ApiError> {
     Ok(hub.read(|state, waiters| {
         let known = state.sessions.iter(None);
         let mut all = waiters.read().agents().to_vec();
-        all.extend(known.filter_map(|(_, _, it)| it.info()?.process.clone()));
+        all.extend(known.flat_map(|(_, _, it)| it.processes().cloned()));
         all
     })?)
 }

@@ -50,9 +50,10 @@ impl Witness {
         };
         let agents = hub.read(|state, _| {
             let alive = state.sessions.iter(None).filter(|(_, _, it)| it.is_alive());
-            let named = alive.filter_map(|(_, id, it)| {
-                let name = it.shown_name().unwrap_or(id.as_str()).to_owned();
-                Some((it.info()?.process.clone()?, name))
+            let named = alive.flat_map(|(_, id, it)| {
+                let name = it.shown_name().unwrap_or(id.as_str());
+                it.processes()
+                    .map(move |process| (process.clone(), name.to_owned()))
             });
             named.unzip::<_, _, Vec<_>, Vec<_>>()
         })?;

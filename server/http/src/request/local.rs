@@ -10,6 +10,7 @@ use axum::extract::FromRequestParts;
 use axum::http::Extensions;
 use axum::http::request::Parts;
 use hub_core::confirmed::Confirmed;
+use hub_core::fold::Session;
 use hub_engine::Hub;
 use hub_protocol::process::{boot_id, started};
 use hub_protocol::{InboxName, Process, ProjectName, SessionInfo};
@@ -29,6 +30,15 @@ impl Origin {
             Some(known) => known.clone(),
             None => Self(Caller::of(extensions).lineage().await),
         }
+    }
+
+    /// Whether the request comes from a process that runs this session, or from below one; `None` if no process of this machine
+    /// runs it.
+    pub(crate) fn runs(&self, session: &Session) -> Option<bool> {
+        let mut processes = session.processes().filter(|it| is_alive(it)).peekable();
+        processes.peek()?;
+        let caller = self.0.as_ref();
+        Some(processes.any(|it| caller.is_some_and(|caller| caller.has(it))))
     }
 }
 
@@ -65,20 +75,17 @@ impl LocalClaim {
         origin: &Origin,
         (project, session): (ProjectName, InboxName),
     ) -> Result<Confirmed, ApiError> {
-        let known = hub.read(|state, _| {
+        let (known, named) = hub.read(|state, waiters| {
             let (project, key) = state.sessions.resolve_key(project, session);
-            state.sessions.get(&project, &key)?.info()?.process.clone()
+            let session = state.sessions.get(&project, &key);
+            let known = session.and_then(|it| it.info()?.process.clone());
+            let (claimed, waiters) = (origin.0.as_ref().zip(self.pid), waiters.read());
+            let named = claimed.and_then(|(it, pid)| it.named(pid, waiters.agents()));
+            (known, named.cloned())
         })?;
-        let confirmed = self.of(origin.0.as_ref(), known.filter(is_alive).as_ref());
-        if let Some(process) = &confirmed.process {
-            hub.read(|_, waiters| {
-                // Nearly every hook names a known one, and then none waits for the writer.
-                let is_known = waiters.read().agents().contains(process);
-                if !is_known {
-                    let group = group_of(process.pid);
-                    waiters.write().activity().note_agent(process, group);
-                }
-            })?;
+        let confirmed = self.of(origin.0.as_ref(), named, known.filter(is_alive).as_ref());
+        for process in confirmed.process.iter().chain(&confirmed.other) {
+            note(hub, process)?;
         }
         Ok(confirmed)
     }
@@ -99,30 +106,50 @@ impl LocalClaim {
             let session = state.sessions.get(&project, &key);
             session.filter(|it| it.has_hooks())?.info()?.process.clone()
         })?;
-        let own = self.pid.and_then(|pid| caller.named(pid));
+        let own = self.pid.and_then(|pid| caller.named(pid, &[]));
         let above = above.filter(is_alive);
         Ok(above.is_some_and(|above| own.is_some_and(|own| *own != above) && caller.has(&above)))
     }
 
     /// The part of it that holds. A session keeps its process while that lives: only what runs below it may name another one.
-    fn of(self, caller: Option<&Lineage>, known: Option<&Process>) -> Confirmed {
-        let process = caller.zip(self.pid).and_then(|(it, pid)| it.named(pid));
+    fn of(
+        self,
+        caller: Option<&Lineage>,
+        named: Option<Process>,
+        known: Option<&Process>,
+    ) -> Confirmed {
         let is_own = match known {
             Some(known) => caller.is_some_and(|it| it.has(known)),
-            None => process.is_some(),
+            None => named.is_some(),
         };
+        let (process, other) = if is_own { (named, None) } else { (None, named) };
         // Without a process, a pane is a text for people: the hub uses only one in which the session's process runs.
         let shows = is_own || known.is_none();
         Confirmed {
-            process: process.filter(|_| is_own).cloned(),
-            other: process.filter(|_| !is_own).cloned(),
+            process,
+            other,
             pane: self.pane.filter(|_| shows),
             pane_delivery: self.pane_delivery.filter(|_| is_own),
         }
     }
 }
 
+/// Keeps a process of this machine as an agent's: its session may name another one later.
+fn note(hub: &Hub, process: &Process) -> Result<(), ApiError> {
+    Ok(hub.read(|_, waiters| {
+        // Nearly every hook names a known one, and then none waits for the writer.
+        let is_known = waiters.read().agents().contains(process);
+        if is_here(process) && !is_known {
+            let group = group_of(process.pid);
+            waiters.write().activity().note_agent(process, group);
+        }
+    })?)
+}
+
+fn is_here(process: &Process) -> bool {
+    process.boot_id == boot_id()
+}
+
 fn is_alive(process: &Process) -> bool {
-    let is_here = process.boot_id == boot_id();
-    is_here && process.started.is_some() && started(process.pid) == process.started
+    is_here(process) && process.started.is_some() && started(process.pid) == process.started
 }

@@ -1,29 +1,21 @@
-//! `/notifications`: the history, newest first, and withdrawing notifications.
+//! `GET /notifications`: the history, newest first.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use hub_core::command::Command;
 use hub_core::filter::Filter;
 use hub_core::fold::{Question, State as Fold};
 use hub_core::waiters::SharedWaiters;
 use hub_engine::Hub;
-use hub_engine::draft;
 use hub_log::{Event, Log};
-use hub_protocol::{
-    HistoryMarks, HistoryPage, InboxName, Notification, ProjectName, QuestionState, Seq, Status,
-    Withdrawn,
-};
+use hub_protocol::{HistoryMarks, HistoryPage, Notification, QuestionState, Seq, Status};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{json_response, refused, stored, thread};
+use super::{json_response, stored, thread};
 use crate::error::{ApiError, Code};
-use crate::request::caller::Caller;
-use crate::request::evidence::Witness;
 use crate::request::params::{FilterParams, Params, PathParam};
 
 const DEFAULT_LIMIT: usize = 100;
@@ -328,56 +320,4 @@ pub(super) async fn find(hub: &Hub, id: Seq) -> Result<(axum::body::Bytes, bool)
         json,
         notified.is_none_or(|notified| !notified.route.targets.is_empty()),
     ))
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct KeyParams {
-    #[serde(default)]
-    project: ProjectName,
-    key: String,
-    from: Option<InboxName>,
-}
-
-/// `DELETE /notifications/{id}`: withdraws one notification from every inbox.
-pub(super) async fn withdraw(
-    State(hub): State<Hub>,
-    PathParam(id): PathParam<Seq>,
-    caller: Caller,
-    witness: Witness,
-) -> Result<Json<Withdrawn>, ApiError> {
-    find(&hub, id).await?;
-    let kept = hub.read(|state, _| {
-        let question = state.questions.get(id);
-        let kept = question.filter(|it| !it.state.is_final() && it.is_kept_for_person());
-        kept.map(|_| id)
-    })?;
-    refused::demand_person(&hub, (caller, &witness), kept).await?;
-    let done = hub.submit(Command::Withdraw { ids: vec![id] }).await?;
-    Ok(Json(Withdrawn {
-        withdrawn: done.settled,
-    }))
-}
-
-/// `DELETE /notifications`: withdraws the pending notifications with a collapse key.
-pub(super) async fn withdraw_key(
-    State(hub): State<Hub>,
-    Params(KeyParams { project, key, from }): Params<KeyParams>,
-    caller: Caller,
-    witness: Witness,
-) -> Result<Json<Withdrawn>, ApiError> {
-    draft::check_key(&key)?;
-    let kept = hub.read(|state, _| {
-        let is_kept = |it: &Question| {
-            let is_from = from.as_ref().is_none_or(|from| *from == it.from);
-            is_from && it.key.as_ref() == Some(&key) && it.is_kept_for_person()
-        };
-        state.questions.first_open(&project, is_kept)
-    })?;
-    refused::demand_person(&hub, (caller, &witness), kept).await?;
-    let done = hub
-        .submit(Command::WithdrawKey { project, from, key })
-        .await?;
-    Ok(Json(Withdrawn {
-        withdrawn: done.settled,
-    }))
 }

@@ -13,7 +13,7 @@ use axum::{Extension, Json};
 use hub_agents::{HookReply, render};
 use hub_core::answer::AnswerKind;
 use hub_core::command::{AgentEvent, HeldHook, IdempotencyKey};
-use hub_core::fold::Inbox;
+use hub_core::fold::{Inbox, Session, SessionKey};
 use hub_core::record::TurnCause;
 use hub_core::waiters::{Batch, MAX_TEXT_BYTES, Offered, WaitSpec};
 use hub_engine::Hub;
@@ -25,9 +25,11 @@ use hub_protocol::{
 };
 use serde_json::{Map, Value};
 
-use super::{notify, questions, stored, wait, wake_note};
+use super::{notify, questions, refused, stored, wait, wake_note};
 use crate::error::{ApiError, Code};
 use crate::peer::Peer;
+use crate::request::caller::Caller;
+use crate::request::evidence::Witness;
 use crate::request::local::{LocalClaim, Origin};
 use crate::request::params::{Params, PathParam};
 use crate::request::payload::Payload;
@@ -47,7 +49,7 @@ pub(super) async fn hook(
     PathParam(agent): PathParam<String>,
     Params(params): Params<HookParams>,
     Extension(peer): Extension<Peer>,
-    origin: Origin,
+    (caller, witness, origin): (Caller, Witness, Origin),
     headers: HeaderMap,
     payload: Payload,
 ) -> Result<Response, ApiError> {
@@ -68,6 +70,7 @@ pub(super) async fn hook(
         request.params.session = None;
     }
     let place = (request.project(), request.session());
+    demand_own(&request, &place, &origin, (caller, &witness)).await?;
     request.params.confirmed = claim.confirm(&hub, &origin, place)?;
     if request.held.is_some() {
         drop(request.turn().await);
@@ -80,6 +83,26 @@ pub(super) async fn hook(
     });
     let handled = handled.await;
     handled.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+}
+
+/// Refuses what another agent reports of a session that has the person's dialog open: it would end that.
+async fn demand_own(
+    request: &HookRequest,
+    place: &SessionKey,
+    origin: &Origin,
+    (caller, witness): (Caller, &Witness),
+) -> Result<(), ApiError> {
+    use AgentEvent::{Resumed, Seen, Started};
+    if matches!(request.event.happened, Started | Resumed | Seen) {
+        return Ok(());
+    }
+    let is_others = |it: &Session| origin.runs(it) == Some(false);
+    let kept = |it: Option<&Session>| it.is_some_and(is_others);
+    let Some(kept) = refused::kept_question(&request.hub, place.clone(), kept)? else {
+        return Ok(());
+    };
+    let allowed = caller.refuse_agents(&request.hub).await;
+    refused::withdraw(&request.hub, witness, kept, allowed).await
 }
 
 async fn respond(request: &HookRequest) -> Result<Response, ApiError> {

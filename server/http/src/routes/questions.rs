@@ -21,11 +21,12 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::history::MAX_PAGE_BYTES;
-use super::refused;
-use super::stored;
+use super::withdraw::Sight;
+use super::{refused, stored};
 use crate::error::{ApiError, Code};
 use crate::request::caller::{Caller, CallerKind};
 use crate::request::evidence::Witness;
+use crate::request::local::Origin;
 use crate::request::params::{Params, PathParam};
 use crate::request::payload::Payload;
 
@@ -204,23 +205,22 @@ pub async fn claim(
     payload: Payload,
 ) -> Result<Json<Question>, ApiError> {
     let asked = ("claim", id, caller, witness);
-    change(&hub, asked, &payload, |by| Command::Claim { id, by }).await
+    change(&hub, asked, &payload, false, |by| Command::Claim { id, by }).await
 }
 
 /// `POST /questions/{id}/withdraw`: withdraws a question.
 pub(super) async fn withdraw(
     State(hub): State<Hub>,
     PathParam(id): PathParam<Seq>,
-    caller: Caller,
-    witness: Witness,
+    (caller, witness): (Caller, Witness),
+    origin: Origin,
     payload: Payload,
 ) -> Result<Json<Question>, ApiError> {
+    let origin = &origin;
+    let is_kept = hub.read(|state, _| Sight { state, origin }.keeps(id))?;
     let asked = ("withdraw", id, caller, witness);
-    change(&hub, asked, &payload, |by| Command::WithdrawQuestion {
-        id,
-        by,
-    })
-    .await
+    let command = |by| Command::WithdrawQuestion { id, by };
+    change(&hub, asked, &payload, is_kept, command).await
 }
 
 /// Submits a change of a question and returns the question after it.
@@ -228,6 +228,7 @@ async fn change(
     hub: &Hub,
     (what, id, caller, witness): (&'static str, Seq, Caller, Witness),
     payload: &Payload,
+    is_kept: bool,
     command: impl FnOnce(InboxName) -> Command,
 ) -> Result<Json<Question>, ApiError> {
     let body: ByPost = payload.json()?;
@@ -240,7 +241,10 @@ async fn change(
         name: &name.clone().unwrap_or_else(person),
     };
     let changed = async {
-        let (by, _) = answerer(hub, caller, name).await?;
+        let (by, kind) = answerer(hub, caller, name).await?;
+        if is_kept && kind != CallerKind::Person {
+            return Err(Code::NotYours.into());
+        }
         Ok(hub.submit(command(by)).await?)
     };
     refused::recorded(hub, &witness, &attempt, changed.await).await?;

@@ -1,5 +1,6 @@
 //! Records the refused attempts of clients to settle what is for a person.
 
+use hub_core::fold::{Question, Session, SessionKey};
 use hub_engine::Hub;
 use hub_engine::refused::AnswerAttempt;
 use hub_protocol::{InboxName, Seq};
@@ -23,6 +24,21 @@ pub(super) async fn recorded<T>(
     outcome
 }
 
+/// The first open question of this session that is kept for a person, if `is_stranger` says that the request is none of the
+/// session's own.
+pub(super) fn kept_question(
+    hub: &Hub,
+    (project, session): SessionKey,
+    is_stranger: impl FnOnce(Option<&Session>) -> bool,
+) -> Result<Option<Seq>, ApiError> {
+    Ok(hub.read(|state, _| {
+        let (project, key) = state.sessions.resolve_key(project, session);
+        let is_kept = |it: &Question| it.from == key && it.is_kept_for_person();
+        let kept = state.questions.first_open(&project, is_kept)?;
+        is_stranger(state.sessions.get(&project, &key)).then_some(kept)
+    })?)
+}
+
 /// Refuses everyone but a person, if a request without a name would take this question from the person's sight.
 pub(super) async fn demand_person(
     hub: &Hub,
@@ -32,11 +48,22 @@ pub(super) async fn demand_person(
     let Some(question) = question else {
         return Ok(());
     };
+    let allowed = caller.demand_person(hub).await;
+    withdraw(hub, witness, question, allowed).await
+}
+
+/// Returns whether a request without a name may withdraw this, and records a refusal if it is a question for a person.
+pub(super) async fn withdraw(
+    hub: &Hub,
+    witness: &Witness,
+    question: Seq,
+    allowed: Result<(), ApiError>,
+) -> Result<(), ApiError> {
     let attempt = AnswerAttempt {
         question,
         what: "withdraw",
         answer: None,
         name: &InboxName::default(),
     };
-    recorded(hub, witness, &attempt, caller.demand_person(hub).await).await
+    recorded(hub, witness, &attempt, allowed).await
 }

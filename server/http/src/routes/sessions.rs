@@ -4,10 +4,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use hub_core::command::{Command, Refusal};
-use hub_core::fold::{Question, SessionKey};
+use hub_core::fold::Session as FoldSession;
 use hub_core::notification::is_longer;
 use hub_engine::{Hub, phase, sessions};
-use hub_protocol::{InboxName, ProjectName, Seq, Session, SessionInfo, Sessions, Source};
+use hub_protocol::{InboxName, ProjectName, Session, SessionInfo, Sessions, Source};
 use serde::{Deserialize, Serialize};
 
 use super::{created_unless, refused};
@@ -152,7 +152,9 @@ pub(super) async fn end(
     (caller, witness): (Caller, Witness),
     origin: Origin,
 ) -> Result<Json<Session>, ApiError> {
-    let kept = kept_question(&hub, &origin, (project.clone(), session.clone()))?;
+    let place = (project.clone(), session.clone());
+    let is_own = |it: &FoldSession| origin.runs(it) == Some(true);
+    let kept = refused::kept_question(&hub, place, |it| !it.is_some_and(is_own))?;
     refused::demand_person(&hub, (caller, &witness), kept).await?;
     let command = Command::End {
         project: project.clone(),
@@ -162,23 +164,6 @@ pub(super) async fn end(
         quiet,
     };
     change(&hub, command, project, session).await
-}
-
-/// A question that is kept for a person, and that would end with this session. What runs below the session's process may end it.
-fn kept_question(
-    hub: &Hub,
-    origin: &Origin,
-    (project, session): SessionKey,
-) -> Result<Option<Seq>, ApiError> {
-    Ok(hub.read(|state, _| {
-        let (project, key) = state.sessions.resolve_key(project, session);
-        let own = state.sessions.get(&project, &key);
-        let process = own.and_then(|it| it.info()?.process.clone());
-        let is_own = process.is_some_and(|it| origin.0.as_ref().is_some_and(|by| by.has(&it)));
-        let is_kept = |it: &Question| it.from == key && it.is_kept_for_person();
-        let kept = state.questions.first_open(&project, is_kept);
-        kept.filter(|_| !is_own)
-    })?)
 }
 
 /// `POST /sessions/{target}/primary`: makes a session its project's primary.

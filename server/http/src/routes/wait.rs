@@ -208,6 +208,11 @@ fn spec(params: WaitParams, log: &Log) -> Result<WaitSpec, ApiError> {
         sound_name,
         format_args!("as has 1 to {MAX_AS} printable characters"),
     )?;
+    let reserved = params.session.as_ref().filter(|it| it.is_reserved());
+    check(
+        reserved.is_none(),
+        format_args!("session is the name of a session, and inbox one to read"),
+    )?;
     let since = params::cursor(params.since.as_deref(), log)?;
     let named = !all.is_empty() || !any.is_empty();
     let barrier = (named || params.count.is_some()).then(|| Barrier {

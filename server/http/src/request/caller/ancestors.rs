@@ -90,10 +90,13 @@ impl Ancestors {
 pub struct Lineage(Vec<(Option<u32>, Process)>);
 
 impl Lineage {
-    /// The ancestor that the process calls `number`.
-    pub(crate) fn named(&self, number: u32) -> Option<&Process> {
-        let found = self.0.iter().find(|(it, _)| *it == Some(number));
-        found.map(|(_, process)| process)
+    /// The ancestor that the process calls `number`; none above the nearest of these `agents`, so that an agent does not make
+    /// one of the person's own programs its session's.
+    pub(crate) fn named(&self, number: u32, agents: &[Process]) -> Option<&Process> {
+        let agent = { &self.0 }.iter().position(|(_, it)| agents.contains(it));
+        let own = self.0.iter().take(agent.map_or(usize::MAX, |it| it + 1));
+        let mut found = own.filter(|(it, _)| *it == Some(number));
+        found.next().map(|(_, process)| process)
     }
 
     /// Whether the process is `other` or below it.
