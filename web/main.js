@@ -6,6 +6,7 @@ import { Alerts } from "./hub/alerts.js";
 import { Live } from "./hub/live.js";
 import { hasCode, signIn } from "./hub/login.js";
 import { Problem } from "./hub/problem.js";
+import { keepSubscribed } from "./hub/push.js";
 import { Store } from "./hub/store.js";
 import { Tabs } from "./hub/tabs.js";
 import { HubApp } from "./elements/hub-app.js";
@@ -60,6 +61,7 @@ async function openApp(login) {
   alerts.start();
   try {
     await new Live(current, tabs).start();
+    await keepSubscribed(api);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
   }

@@ -92,7 +92,8 @@ async function click({ title, body, data }, action) {
 }
 
 /**
- * Sends a message to all pages; the one that reads the hub's events takes it. A page that is signed out does not.
+ * Sends a message to all pages; the one that reads the hub's events says whether it takes it. A page that is signed out says
+ * nothing.
  *
  * @param {any[]} pages
  * @param {object} message
@@ -102,7 +103,7 @@ function isTaken(pages, message) {
   return new Promise((resolve) => {
     for (const page of pages) {
       const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => resolve(true);
+      port1.onmessage = ({ data }) => resolve(data);
       page.postMessage(message, [port2]);
     }
     setTimeout(() => resolve(false), pages.length > 0 ? TAKE : 0);

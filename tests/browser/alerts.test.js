@@ -269,6 +269,22 @@ test("an answer that the hub refuses is reported by a notification", async () =>
   );
 });
 
+test("a button answers nothing once its need is settled elsewhere: the click opens the need in the page", async () => {
+  const { hub, context, page } = await watched(NEEDS);
+  const { id } = await ask(hub, { options: ["postgres", "sqlite"] });
+  await shows(page, id);
+  const left = await notification(context, String(id));
+  await settle(hub, id);
+  await shows(page);
+  /** @type {string[]} */
+  const sent = [];
+  page.on("request", (request) => sent.push(new URL(request.url()).pathname));
+  await clickOn(left, "postgres");
+  await until(() => page.url().includes(String(id)), { what: "it is opened" });
+  await shows(page);
+  assert.ok(!sent.includes(`/needs/${id}/answer`), sent.join());
+});
+
 test("a focused page shows no notification, in this tab or in another", async () => {
   const { hub, context, page } = await watched(NEEDS);
   const second = await openDashboard(hub, { context, signIn: false });

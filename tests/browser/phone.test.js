@@ -12,60 +12,21 @@ import {
   newContext,
   openDashboard,
   stage,
-  startHub,
   TARGET,
   test,
   until,
-  useWholeBrowser,
 } from "./support/index.js";
 import { LONG, permission } from "./support/needs.js";
-import { certificate, freePort, NAME, startProxy } from "./support/proxy.js";
-import { IS_ROOT, tool } from "./support/tools.js";
+import { link, paired, PHONE, proxied } from "./support/phone.js";
+import { IS_ROOT } from "./support/tools.js";
 
 /** @typedef {import('playwright-core').Page} Page */
-/** @typedef {import('./support/hub.js').Hub} Hub */
-
-const { dir, browserArgs } = certificate();
-useWholeBrowser(browserArgs);
-
-const { defaultBrowserType: _, ...PHONE } =
-  tool("playwright-core").devices["Pixel 7"];
 
 /** A picture in target/screens, for people to review. @param {Page} page @param {string} name */
 async function picture(page, name) {
   const screens = join(TARGET, "screens");
   mkdirSync(screens, { recursive: true });
   await page.screenshot({ path: join(screens, `phone-${name}.png`) });
-}
-
-/** Starts a hub behind the proxy; returns also the address at which phones reach it. */
-async function proxied() {
-  const port = await freePort();
-  const hub = await startHub({
-    args: ["--set", `allowed_hosts=['${NAME}:${port}']`],
-  });
-  await startProxy(dir, port, hub);
-  return { hub, at: `https://${NAME}:${port}` };
-}
-
-/**
- * The link of `hubctl phone`.
- *
- * @param {Hub} hub
- * @param {object} [pairing]
- * @returns {Promise<{url: string, code: string}>}
- */
-async function link(hub, pairing = {}) {
-  const made = await hub.call("POST", "/login/phone", pairing, {}, hub.socket);
-  return made.json;
-}
-
-/** Opens the link on a phone. @param {Hub} hub @param {object} [pairing] */
-async function paired(hub, pairing) {
-  const page = await (await newContext(PHONE)).newPage();
-  await page.goto((await link(hub, pairing)).url);
-  await live(page);
-  return page;
 }
 
 /** The words of the sign-in page. @param {Page} page */

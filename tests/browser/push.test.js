@@ -1,45 +1,32 @@
 /** Web Push to a phone whose page is closed: from the hub, through a push service, to Chromium's service worker. */
 
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 
 import {
-  live,
+  allow,
   newContext,
-  startHub,
+  openDashboard,
   test,
   until,
-  useWholeBrowser,
 } from "./support/index.js";
 import { LONG, permission } from "./support/needs.js";
-import { certificate, freePort, NAME, startProxy } from "./support/proxy.js";
+import { paired, PHONE, proxied } from "./support/phone.js";
 import { PushService } from "./support/push-service.js";
 import { clickOn, notification, record } from "./support/recorded.js";
-import { tool } from "./support/tools.js";
 
 /** @typedef {import('playwright-core').BrowserContext} BrowserContext */
 /** @typedef {import('./support/hub.js').Hub} Hub */
 
-const { dir, browserArgs } = certificate();
-useWholeBrowser(browserArgs);
-
-const { defaultBrowserType: _, ...PHONE } =
-  tool("playwright-core").devices["Pixel 7"];
-
 /** A phone that wants to be notified, behind a proxy. @param {object} [pairing] */
-async function phone(pairing = {}) {
-  const port = await freePort();
-  const allowed = `allowed_hosts=['${NAME}:${port}']`;
-  const hub = await startHub({ args: ["--set", allowed] });
-  await startProxy(dir, port, hub);
+async function phone(pairing) {
+  const { hub, at } = await proxied();
   const service = await PushService.start();
   const context = await newContext(PHONE);
   await record(context);
   await service.serve(context);
-  const page = await context.newPage();
-  const link = await hub.call("POST", "/login/phone", pairing, {}, hub.socket);
-  await page.goto(link.json.url);
-  await live(page);
-  const at = `https://${NAME}:${port}`;
+  const page = await paired(hub, pairing, context);
   return { hub, service, context, page, at };
 }
 
@@ -68,13 +55,23 @@ async function leave(page) {
   );
 }
 
+/** The switch of Web Push in the settings. @param {import('playwright-core').Page} page */
+async function settingsSwitch(page) {
+  await page.getByRole("button", { name: "Settings" }).tap();
+  return page.getByRole("switch", { name: /while the page is closed/ });
+}
+
+/** @param {import('playwright-core').Locator} box @param {boolean} on */
+async function turn(box, on) {
+  await box.tap();
+  await until(async () => (await box.isChecked()) === on, { what: "turned" });
+  await until(() => box.isEnabled(), { what: "the hub has stored it" });
+}
+
 /** Turns Web Push on in the settings. @param {import('playwright-core').Page} page */
 async function turnOn(page) {
-  await page.getByRole("button", { name: "Settings" }).tap();
-  const box = page.getByRole("switch", { name: /while the page is closed/ });
-  await box.tap();
-  await until(() => box.isChecked(), { what: "it is on" });
-  await until(() => box.isEnabled(), { what: "the hub has stored it" });
+  const box = await settingsSwitch(page);
+  await turn(box, true);
   return box;
 }
 
@@ -229,19 +226,69 @@ test("the first switch on a phone turns Web Push on; it offers answers while a p
   assert.deepEqual(await actions(long), ["Open"]);
 });
 
-test("a phone that only reads gets no answers, and Web Push can be turned off", async () => {
+test("a phone that only reads is told that nothing notifies it yet, gets no answers, and Web Push can be turned off", async () => {
   const { hub, service, page } = await phone({ access: "reads" });
+  await page.getByRole("switch", { name: /^Notify me/ }).tap();
+  await page.getByText("Nothing notifies you yet").waitFor();
   await wantsNeeds(hub);
-  const box = await turnOn(page);
   await permission(hub, "Bash", { command: "npm test" });
   const { body } = await next(service, "need");
   assert.equal(body.need.quick, undefined);
-  await box.tap();
-  await until(async () => !(await box.isChecked()) && box.isEnabled(), {
-    what: "it is off",
-  });
+  const box = await settingsSwitch(page);
+  await until(() => box.isChecked(), { what: "it is on" });
+  await turn(box, false);
   const { devices } = await hub.get("/login/devices");
   assert.equal(devices.length, 1);
+});
+
+test("a device that subscribes anew does not wait for the pause that its earlier push service asked for", async () => {
+  const { hub, service, page } = await phone();
+  await wantsNeeds(hub);
+  const box = await turnOn(page);
+  service.pause = 3600;
+  const id = await permission(hub, "Bash", { command: "npm test" });
+  await until(() => service.refused > 0, { what: "an attempt" });
+  service.pause = 0;
+  await turn(box, false);
+  await turn(box, true);
+  assert.equal((await next(service, "need")).headers.topic, String(id));
+});
+
+test("a hub whose key was damaged makes another, and the page of a device subscribes anew", async () => {
+  const { hub, service, context, page, at } = await phone();
+  await wantsNeeds(hub);
+  await turnOn(page);
+  const { applicationKey } = service;
+  await page.close();
+  await hub.stop();
+  writeFileSync(join(hub.stateDir, "vapid.key"), "damaged");
+  await hub.launch();
+  assert.match(hub.log, /holds no key.*vapid\.key/);
+  const again = await openDashboard(hub, { context, at, signIn: false });
+  await until(() => service.applicationKey !== applicationKey, {
+    what: "the new key",
+  });
+  let asked = 0;
+  again.on("request", (request) => {
+    const isOfPush = new URL(request.url()).pathname === "/login/push";
+    if (isOfPush && request.method() === "GET") asked += 1;
+  });
+  const box = await settingsSwitch(again);
+  await until(() => box.isChecked(), { what: "it is on" });
+  assert.equal(asked, 1);
+  const id = await permission(hub, "Bash", { command: "npm test" });
+  assert.equal((await next(service, "need")).headers.topic, String(id));
+});
+
+test("a phone whose session ends is told how to pair it again", async () => {
+  const { hub, context, page } = await phone();
+  await wantsNeeds(hub);
+  allow(page, /status of 4\d\d/);
+  await hub.call("DELETE", "/login/devices/all");
+  const words = async () => (await shown(context)).map(({ body }) => body);
+  await until(async () => /run hubctl phone\./.test((await words()).join()), {
+    what: "the command",
+  });
 });
 
 test("a page gives no answer whose words another program has pushed", async () => {

@@ -69,6 +69,21 @@ async fn a_need_is_pushed_when_it_begins_and_when_it_is_settled_also_by_the_next
     assert!(!service.topics("a").contains(&before), "it was in the page");
 }
 
+#[tokio::test]
+async fn a_device_that_has_subscribed_alerts_the_person_without_a_dashboard() {
+    let (hub, client) = memory_hub();
+    let (service, person) = (PushService::start(), person(&hub).await);
+    let ask = json!({ "msg": "?", "from": "w1", "type": "question", "to": "person" });
+    client.notify(ask).await;
+    let preferences = json!({ "notify": ["needs_you"] });
+    let put = client.put_json("/preferences", preferences).await;
+    put.expect(200);
+    let why = || client.read("/why/person");
+    assert_eq!(why().await["reason"], "no_transport");
+    subscribe(&person, &service, "a").await;
+    assert_eq!(why().await["reason"], "awaits_person");
+}
+
 /// Kills the hub, and starts it again after the question was answered without it: by a hub that knows no device.
 async fn is_answered_while_it_is_down(hub: &mut Hub, id: u64) {
     let devices = hub.state_dir().join("devices.json");

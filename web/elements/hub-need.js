@@ -42,7 +42,7 @@ export class HubNeed extends StoreElement {
   #resumeButton = h("button", { onclick: () => this.#resume() });
   #wait = h(
     "p",
-    { class: "muted resume", hidden: true },
+    { class: "muted", hidden: true },
     this.#waitWords,
     this.#until,
     " ",

@@ -69,7 +69,11 @@ export class HubNotify extends StoreElement {
     // The page of a phone is seldom open.
     if (store.access !== undefined && canPush())
       await store.attempt(() => subscribe(store.api));
-    store.toast("This browser notifies you now. The settings say when.");
+    store.toast(
+      store.preferences.notify.length > 0
+        ? "This browser notifies you now. The settings say when."
+        : "Nothing notifies you yet: choose what does in the settings of a device that answers.",
+    );
     this.#decide();
   }
 

@@ -3,9 +3,14 @@
 import { h } from "./dom.js";
 import { setText } from "./parts.js";
 import { StoreElement } from "./store-element.js";
-import { askPermission, permission } from "../hub/alerts.js";
+import { askPermission } from "../hub/alerts.js";
 import { Problem } from "../hub/problem.js";
-import { canPush, isSubscribed, subscribe, unsubscribe } from "../hub/push.js";
+import {
+  canPush,
+  keepSubscribed,
+  subscribe,
+  unsubscribe,
+} from "../hub/push.js";
 
 export class HubPush extends StoreElement {
   #box = h("input", {
@@ -31,17 +36,14 @@ export class HubPush extends StoreElement {
       ),
       this.#result,
     );
-    this.refresh();
   }
 
   /** Shows what the browser and the hub say. */
   async refresh() {
     this.#box.disabled = !canPush();
     if (!canPush()) return setText(this.#result, NONE);
-    // Without the permission there is no subscription.
-    if (permission() !== "granted") return;
     await this.#attempt(async () => {
-      this.#box.checked = await isSubscribed(this.store.api);
+      this.#box.checked = await keepSubscribed(this.store.api);
     });
   }
 

@@ -22,7 +22,7 @@ export const ONLY_READS =
 
 /** {@link ONLY_READS} in the place of buttons. */
 export function onlyReadsNote() {
-  return h("p", { class: "only-reads muted" }, ONLY_READS);
+  return h("p", { class: "muted" }, ONLY_READS);
 }
 
 /**

@@ -91,13 +91,13 @@ export class Alerts {
 
   /** Says that the session is over, also to a person who is elsewhere. */
   signOut() {
-    const { isLeader, preferences } = this.store;
+    const { access, isLeader, preferences } = this.store;
     if (!isLeader || preferences.notify.length === 0) return;
     this.#change(async (registration) => {
       for (const shown of await registration.getNotifications()) shown.close();
       if (await isFocused()) return;
-      const body =
-        "The session has ended. To be notified again, run hubctl dashboard.";
+      const command = access ? "hubctl phone" : "hubctl dashboard";
+      const body = `The session has ended. To be notified again, run ${command}.`;
       await display(registration, "hub: signed out", {
         tag: SIGNED_OUT,
         body,
@@ -204,9 +204,10 @@ export class Alerts {
     if (data.kind === "open" && data.id !== null) openNotification(data.id);
     // One tab answers: the one that reads the stream.
     if (data.kind !== "answer" || !this.store.isLeader) return;
-    ports[0]?.postMessage("taken");
-    if (this.#isAsShown(data)) this.#answer(data.id, data.label, data.answer);
-    else openNotification(data.id);
+    const asShown = this.#isAsShown(data);
+    // Else the worker opens what it is about: only the worker can give a page the focus.
+    ports[0]?.postMessage(asShown);
+    if (asShown) this.#answer(data.id, data.label, data.answer);
   }
 
   /**
@@ -217,8 +218,8 @@ export class Alerts {
    */
   #isAsShown({ id, title, body, label, answer }) {
     const call = callsOf(this.store.needs).find((it) => it.id === id);
-    // The hub refuses an answer to what is settled, and says why.
-    if (!call) return true;
+    // Settled, or not known here yet: no words of this page belong to it.
+    if (!call) return false;
     const own = alertFor(call);
     const answers = Object.values(own.options.data.answers);
     return (

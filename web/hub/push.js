@@ -25,14 +25,19 @@ class NoPushService extends Problem {
   }
 }
 
-/** Whether the hub pushes to this browser. @param {Api} api */
-export async function isSubscribed(api) {
+/**
+ * Whether the hub pushes to this browser. A subscription for a key that the hub has no longer is made anew.
+ *
+ * @param {Api} api
+ */
+export async function keepSubscribed(api) {
+  if (!canPush() || Notification.permission !== "granted") return false;
   const { pushManager } = await workerRegistration();
-  const [subscription, { subscribed }] = await Promise.all([
-    pushManager.getSubscription(),
-    api.get("/login/push"),
-  ]);
-  return subscription !== null && subscribed;
+  const subscription = await pushManager.getSubscription();
+  if (!subscription) return false;
+  const { key, subscribed } = await api.get("/login/push");
+  if (subscribed && keyOf(subscription) !== key) await subscribe(api);
+  return subscribed;
 }
 
 /**
@@ -53,6 +58,15 @@ export async function unsubscribe(api) {
   const { pushManager } = await workerRegistration();
   await api.delete("/login/push");
   await (await pushManager.getSubscription())?.unsubscribe();
+}
+
+/** The key of the hub that may push, as the hub writes it. @param {PushSubscription} subscription */
+function keyOf({ options: { applicationServerKey } }) {
+  const bytes = new Uint8Array(applicationServerKey ?? []);
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
 }
 
 /**

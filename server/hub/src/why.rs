@@ -19,7 +19,7 @@ pub struct Explainer<'a> {
     waiters: &'a Waiters,
     /// The kinds of the person's needs, by the notifications that they are about.
     needs: BTreeMap<Seq, NeedKind>,
-    has_dashboard: bool,
+    is_reached: bool,
     now: Now,
 }
 
@@ -74,18 +74,19 @@ impl Found {
 
 impl<'a> Explainer<'a> {
     /// The reasons at a time. `needs` are the kinds of the person's needs, by the notifications that they are about.
+    /// `is_reached` says whether a dashboard or a device with Web Push alerts the person.
     pub fn new(
         state: &'a Fold,
         waiters: &'a Waiters,
         needs: BTreeMap<Seq, NeedKind>,
-        has_dashboard: bool,
+        is_reached: bool,
         now: Now,
     ) -> Self {
         Self {
             state,
             waiters,
             needs,
-            has_dashboard,
+            is_reached,
             now,
         }
     }
@@ -183,13 +184,7 @@ impl<'a> Explainer<'a> {
                 return Explained::new(Reason::Seen, "the person has read it");
             }
             let need = self.needs.get(&item.seq).copied();
-            return person::alert(
-                self.state,
-                project,
-                (item, need),
-                self.has_dashboard,
-                self.now,
-            );
+            return person::alert(self.state, project, (item, need), self.is_reached, self.now);
         }
         let reader = self.state.sessions.reader(project, inbox);
         let session = reader.and_then(|key| Some((key, self.state.sessions.get(project, key)?)));

@@ -82,6 +82,7 @@ impl DeviceTask {
         let list = needs.list.borrow_and_update().clone();
         let mut known = Known::before(&list, &preferences, from, &target.shown);
         let mut backoff = Backoff::new();
+        let mut subscriptions = self.devices.subscriptions();
         loop {
             let list = needs.list.borrow_and_update().clone();
             match self.update(&mut known, &list).await {
@@ -89,7 +90,11 @@ impl DeviceTask {
                     backoff = Backoff::new();
                     needs.list.changed().await.ok()?;
                 }
-                Stop::Failed(pause) => tokio::time::sleep(backoff.next(pause)).await,
+                Stop::Failed(pause) => tokio::select! {
+                    () = tokio::time::sleep(backoff.next(pause)) => {}
+                    // Only the earlier push service asks for the pause.
+                    _ = subscriptions.changed() => {}
+                },
                 Stop::Gone => return Some(()),
             }
         }
@@ -155,7 +160,7 @@ impl DeviceTask {
         }
     }
 
-    /// Remembers which needs the device may show. Stored before a push, because the hub may end once that is accepted.
+    /// Remembers which notifications the device may show. Stored before a push, because the hub may end once that is accepted.
     async fn remember(&self, shown: BTreeSet<String>, target: &PushTarget) {
         if shown == target.shown {
             return;
@@ -208,7 +213,7 @@ impl DeviceTask {
             .header(CONTENT_ENCODING, "aes128gcm")
             .header("ttl", KEEP)
             .header("urgency", urgency)
-            .header("topic", message.topic())
+            .header("topic", message.tag())
             .body(Full::new(body.into()))
             .context("no request")
     }

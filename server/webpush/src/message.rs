@@ -9,6 +9,8 @@ use crate::encrypt::MAX_BYTES;
 
 /// The number of needs that begin together up to which each is shown; more are counted in one notification.
 const MAX_TOGETHER: usize = 5;
+/// The tag of the notification that only counts: no need has it as its id.
+const MORE: &str = "more";
 
 /// A message to a service worker.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,7 +18,7 @@ const MAX_TOGETHER: usize = 5;
 pub(crate) enum Message {
     /// A need begins.
     Need(Box<ShownNeed>),
-    /// The need with this id is settled: its notification closes.
+    /// The notification with this tag closes: its need is settled, or all those that it counts.
     Settled(String),
     /// So many needs begin together.
     More(usize),
@@ -45,13 +47,15 @@ pub(crate) struct ShownNeed {
 pub(crate) struct Known {
     /// The open needs that are shown, or that were not to be.
     seen: HashSet<String>,
-    /// Those of them that may be shown.
+    /// The tags of the notifications that may be shown: the ids of needs, and [`MORE`].
     shown: BTreeSet<String>,
+    /// The needs that [`MORE`] counts.
+    counted: BTreeSet<String>,
 }
 
 impl Known {
-    /// The knowledge of a device that may show the needs `pushed` to it, and the open needs from before a time: those of an
-    /// earlier run of the hub, and those in the page that has just subscribed.
+    /// The knowledge of a device that may show the notifications `pushed` to it, and the open needs from before a time: those
+    /// of an earlier run of the hub, and those in the page that has just subscribed.
     pub(crate) fn before(
         needs: &[Need],
         preferences: &Preferences,
@@ -59,10 +63,13 @@ impl Known {
         pushed: &BTreeSet<String>,
     ) -> Self {
         let earlier = || open(needs).filter(|it| it.since < time);
-        let shown = earlier().filter(|it| is_wanted(it, preferences));
+        let wanted = earlier().filter(|it| is_wanted(it, preferences));
+        let wanted: BTreeSet<_> = wanted.map(|it| it.id.clone()).collect();
         Self {
             seen: earlier().map(|it| it.id.clone()).collect(),
-            shown: shown.map(|it| &it.id).chain(pushed).cloned().collect(),
+            shown: wanted.union(pushed).cloned().collect(),
+            // Which of them an earlier run counted is not stored.
+            counted: wanted,
         }
     }
 
@@ -75,8 +82,13 @@ impl Known {
     ) -> Option<Message> {
         let ids: HashSet<_> = open(needs).map(|it| &it.id).collect();
         self.seen.retain(|id| ids.contains(id));
-        if let Some(id) = self.shown.iter().find(|id| !ids.contains(id)) {
-            return Some(Message::Settled(id.clone()));
+        self.counted.retain(|id| ids.contains(id));
+        let is_open = |tag: &String| match tag.as_str() {
+            MORE => !self.counted.is_empty(),
+            _ => ids.contains(tag),
+        };
+        if let Some(tag) = self.shown.iter().find(|tag| !is_open(tag)) {
+            return Some(Message::Settled(tag.clone()));
         }
         let (wanted, others): (Vec<_>, Vec<_>) = open(needs)
             .filter(|it| !self.seen.contains(&it.id))
@@ -91,13 +103,11 @@ impl Known {
         }
     }
 
-    /// The needs that the device may show once it gets this message.
+    /// The tags that the device may show once it gets this message.
     pub(crate) fn shown_after(&self, message: Option<&Message>) -> BTreeSet<String> {
-        let next = match message {
-            Some(Message::Need(need)) => Some(need.id.clone()),
-            _ => None,
-        };
-        self.shown.iter().cloned().chain(next).collect()
+        // What is to be closed is among them until that is accepted.
+        let tag = message.map(|it| it.tag().to_owned());
+        self.shown.iter().cloned().chain(tag).collect()
     }
 
     /// The push service has accepted a message, or refuses it for good.
@@ -107,10 +117,15 @@ impl Known {
                 self.seen.insert(need.id.clone());
                 self.shown.insert(need.id.clone());
             }
-            Message::Settled(id) => {
-                self.shown.remove(id);
+            Message::Settled(tag) => {
+                self.shown.remove(tag);
             }
-            Message::More(_) => self.seen.extend(open(needs).map(|it| it.id.clone())),
+            Message::More(_) => {
+                let new = open(needs).filter(|it| !self.seen.contains(&it.id));
+                self.counted = new.map(|it| it.id.clone()).collect();
+                self.seen.extend(self.counted.iter().cloned());
+                self.shown.insert(MORE.into());
+            }
         }
     }
 }
@@ -127,12 +142,13 @@ impl Message {
         }
     }
 
-    /// The name under which a later message replaces this one while the device is offline.
-    pub(crate) fn topic(&self) -> &str {
+    /// The tag of the notification that it shows or closes. While the device is offline, a later message with the same tag
+    /// replaces it.
+    pub(crate) fn tag(&self) -> &str {
         match self {
             Self::Need(need) => &need.id,
-            Self::Settled(id) => id,
-            Self::More(_) => "more",
+            Self::Settled(tag) => tag,
+            Self::More(_) => MORE,
         }
     }
 

@@ -1,12 +1,13 @@
 //! The key by which push services recognise this hub (RFC 8292).
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
-use hub_config::state_dir::read_private;
+use hub_config::state_dir::{StateDirError, read_private};
 use hub_core::durable;
 use hub_protocol::Timestamp;
 use hyper::Uri;
@@ -19,26 +20,29 @@ const LIFE: i64 = 12 * 60 * 60;
 /// The name of the file in the state directory: PKCS #8 in base64.
 const FILE: &str = "vapid.key";
 
-/// The hub's key pair, made once. Clones share it.
+/// The hub's key pair. Clones share it.
 #[derive(Debug, Clone)]
 pub struct VapidKey(Arc<EcdsaKeyPair>);
 
 impl VapidKey {
-    /// Reads the key in the state directory `dir`, and makes it at the first start.
+    /// Reads the key in the state directory `dir`. Makes one at the first start, and in place of a damaged one: the pages of
+    /// the devices then subscribe anew.
     pub fn open(dir: &Path) -> anyhow::Result<Self> {
         let path = dir.join(FILE);
-        let random = SystemRandom::new();
-        let document = match read_private(&path)? {
-            Some(text) => BASE64.decode(text.trim_end()).ok(),
-            None => Some(make(&path, &random)?),
+        let text = match read_private(&path) {
+            Err(StateDirError::Io { source, .. }) if source.kind() == ErrorKind::InvalidData => {
+                Some(String::new())
+            }
+            read => read?,
         };
-        let pair = document.and_then(|it| {
-            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &it, &random).ok()
-        });
-        let pair = pair.with_context(|| {
-            let path = path.display();
-            format!("{path} holds no key: remove it to make a new one; devices must turn Web Push on again")
-        })?;
+        let stored = text.as_deref().and_then(parse);
+        if text.is_some() && stored.is_none() {
+            tracing::warn!(
+                path = %path.display(),
+                "this file holds no key, and gets a new one: each device is without Web Push until its page is opened"
+            );
+        }
+        let pair = stored.map_or_else(|| make(&path), Ok)?;
         Ok(Self(Arc::new(pair)))
     }
 
@@ -74,13 +78,20 @@ impl VapidKey {
     }
 }
 
-fn make(path: &Path, random: &SystemRandom) -> anyhow::Result<Vec<u8>> {
-    let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, random);
+fn parse(text: &str) -> Option<EcdsaKeyPair> {
+    let document = BASE64.decode(text.trim_end()).ok()?;
+    let random = SystemRandom::new();
+    EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &document, &random).ok()
+}
+
+fn make(path: &Path) -> anyhow::Result<EcdsaKeyPair> {
+    let random = SystemRandom::new();
+    let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
     let made = made.map_err(|_| anyhow::anyhow!("no randomness for a key"))?;
     let text = BASE64.encode(&made) + "\n";
     durable::replace(path, &[text.as_bytes()])
         .with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(made.as_ref().to_vec())
+    parse(&text).context("a key that was just made is none")
 }
 
 #[cfg(test)]
@@ -98,9 +109,18 @@ mod tests {
         let mode = dir.path().join(FILE).metadata().unwrap().permissions();
         assert_eq!(mode.mode() & 0o777, 0o600);
         assert_eq!(VapidKey::open(dir.path()).unwrap().public(), first);
-        std::fs::write(dir.path().join(FILE), "x").unwrap();
-        let broken = VapidKey::open(dir.path()).unwrap_err().to_string();
-        assert!(broken.contains("remove it"), "{broken}");
+    }
+
+    #[test]
+    fn a_new_key_replaces_a_damaged_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = VapidKey::open(dir.path()).unwrap().public();
+        for damaged in [&b"x"[..], b"", b"\xff\xfe"] {
+            std::fs::write(dir.path().join(FILE), damaged).unwrap();
+            let second = VapidKey::open(dir.path()).unwrap().public();
+            assert_ne!(second, first);
+            assert_eq!(VapidKey::open(dir.path()).unwrap().public(), second);
+        }
     }
 
     #[test]

@@ -21,6 +21,10 @@ export class PushService {
   pushed = [];
   /** The key that the page named when it subscribed. */
   applicationKey = "";
+  /** While it is not 0, messages are refused, with the request to wait so many seconds. */
+  pause = 0;
+  /** The number of messages that were refused so. */
+  refused = 0;
   #ecdh = createECDH("prime256v1");
   #auth = randomBytes(16);
   #server = http.createServer((request, response) =>
@@ -85,19 +89,27 @@ export class PushService {
       }),
     );
     await context.addInitScript((json) => {
-      /** @type {any} */
-      let current = null;
-      const made = {
-        toJSON: () => json,
-        unsubscribe: async () => ((current = null), true),
+      // The browser keeps it while no page is open.
+      const KEPT = "the key of the test's subscription";
+      const current = () => {
+        const key = localStorage.getItem(KEPT);
+        if (key === null) return null;
+        const text = atob(key.replaceAll("-", "+").replaceAll("_", "/"));
+        const { buffer } = Uint8Array.from(text, (it) => it.charCodeAt(0));
+        return {
+          options: { applicationServerKey: buffer },
+          toJSON: () => json,
+          unsubscribe: async () => (localStorage.removeItem(KEPT), true),
+        };
       };
       Object.assign(PushManager.prototype, {
-        getSubscription: async () => current,
+        getSubscription: async () => current(),
         subscribe: async (/** @type {any} */ options) => {
           if (!options.userVisibleOnly) throw new Error("silent pushes");
           // @ts-expect-error the test's
           await window.subscribed(options.applicationServerKey);
-          return (current = made);
+          localStorage.setItem(KEPT, options.applicationServerKey);
+          return current();
         },
       });
     }, this.subscription);
@@ -110,6 +122,11 @@ export class PushService {
   async #receive(request, response) {
     const parts = [];
     for await (const part of request) parts.push(part);
+    if (this.pause > 0) {
+      this.refused += 1;
+      response.writeHead(503, { "retry-after": this.pause }).end();
+      return;
+    }
     try {
       this.#checkSignature(request.headers.authorization ?? "");
       assert.equal(request.headers["content-encoding"], "aes128gcm");

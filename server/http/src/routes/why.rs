@@ -14,6 +14,7 @@ use hub_protocol::{InboxName, ProjectName, Reason, Seq, Why, WhyDetail, WhyItem}
 
 use super::{history, stored, trace};
 use crate::error::ApiError;
+use crate::login::LoginState;
 use crate::request::params::{Params, PathParam, ProjectParam};
 
 mod past;
@@ -24,23 +25,25 @@ const MAX_ITEMS: usize = 500;
 /// `GET /why/{target}`: a number is a notification; anything else is a session or an inbox.
 pub(super) async fn why(
     State(hub): State<Hub>,
+    State(login): State<LoginState>,
     PathParam(target): PathParam<InboxName>,
     Params(ProjectParam { project }): Params<ProjectParam>,
 ) -> Result<Json<Why>, ApiError> {
+    let is_reached = hub.has_dashboard() || !login.devices.subscribers(Now::read()).is_empty();
     let why = match target.as_str().parse::<Seq>() {
-        Ok(id) => of_notification(&hub, id).await?,
-        Err(_) => of_reader(&hub, project, target).await?,
+        Ok(id) => of_notification(&hub, is_reached, id).await?,
+        Err(_) => of_reader(&hub, is_reached, project, target).await?,
     };
     Ok(Json(why))
 }
 
-async fn of_notification(hub: &Hub, id: Seq) -> Result<Why, ApiError> {
+async fn of_notification(hub: &Hub, is_reached: bool, id: Seq) -> Result<Why, ApiError> {
     history::find(hub, id).await?;
     let now = Now::read();
     let found = hub.read(|state, waiters| {
         let needs = needs::kinds(state, waiters);
         let waiters = waiters.read();
-        let explainer = Explainer::new(state, &waiters, needs, hub.has_dashboard(), now);
+        let explainer = Explainer::new(state, &waiters, needs, is_reached, now);
         let places = state.inboxes.pending_in(id).into_iter();
         let found = places.filter_map(|place| {
             let item = state.inboxes.get(&place.0, &place.1)?.get(id)?;
@@ -75,13 +78,18 @@ async fn of_notification(hub: &Hub, id: Seq) -> Result<Why, ApiError> {
     Ok(why?)
 }
 
-async fn of_reader(hub: &Hub, project: ProjectName, target: InboxName) -> Result<Why, ApiError> {
+async fn of_reader(
+    hub: &Hub,
+    is_reached: bool,
+    project: ProjectName,
+    target: InboxName,
+) -> Result<Why, ApiError> {
     let now = Now::read();
     let read = hub.read(|state, waiters| {
         let (place, inboxes) = reader(state, &project, &target)?;
         let needs = needs::kinds(state, waiters);
         let waiters = waiters.read();
-        let explainer = Explainer::new(state, &waiters, needs, hub.has_dashboard(), now);
+        let explainer = Explainer::new(state, &waiters, needs, is_reached, now);
         let mut items: Vec<_> = inboxes
             .iter()
             .flat_map(|inbox| {

@@ -12,7 +12,7 @@ pub(super) fn alert(
     state: &State,
     project: &ProjectName,
     (item, need): (&Item, Option<NeedKind>),
-    has_dashboard: bool,
+    is_reached: bool,
     now: Now,
 ) -> Explained {
     let is_urgent = item.priority == Priority::Urgent;
@@ -44,8 +44,8 @@ pub(super) fn alert(
         };
         return Explained::new(Reason::NoAlert, text);
     }
-    if !has_dashboard {
-        let text = "no dashboard is open to alert the person: run hubctl dashboard";
+    if !is_reached {
+        let text = "no dashboard is open, and no device has Web Push: run hubctl dashboard";
         return Explained::new(Reason::NoTransport, text);
     }
     Explained::new(

@@ -23,19 +23,19 @@ fn wants(states: &[Alert]) -> Preferences {
     }
 }
 
-/// Sends all that is due; returns the topics.
+/// Sends all that is due; returns the tags.
 fn drain(known: &mut Known, needs: &[Need], preferences: &Preferences) -> Vec<String> {
-    let mut topics = Vec::new();
+    let mut tags = Vec::new();
     while let Some(message) = known.next(needs, preferences, true) {
         known.sent(&message, needs);
         let settled = matches!(message, Message::Settled(_));
-        topics.push(format!(
+        tags.push(format!(
             "{}{}",
             if settled { "-" } else { "+" },
-            message.topic()
+            message.tag()
         ));
     }
-    topics
+    tags
 }
 
 #[test]
@@ -113,12 +113,29 @@ fn a_need_may_be_shown_from_before_it_is_sent_until_its_end_is_accepted() {
 }
 
 #[test]
-fn many_needs_that_begin_together_are_counted() {
+fn many_needs_that_begin_together_are_counted_until_all_of_them_are_settled() {
+    let wanted = wants(&[Alert::NeedsYou]);
+    let many: Vec<_> = (0..7).map(|it| need(&it.to_string())).collect();
+    assert_eq!(drain(&mut Known::default(), &many[..5], &wanted).len(), 5);
+    let mut known = Known::default();
+    assert_eq!(drain(&mut known, &many[..1], &wanted), ["+0"]);
+    assert_eq!(drain(&mut known, &many, &wanted), ["+more"]);
+    assert!(drain(&mut known, &many[..2], &wanted).is_empty());
+    assert_eq!(drain(&mut known, &many[..1], &wanted), ["-more"]);
+    assert_eq!(drain(&mut known, &[], &wanted), ["-0"]);
+}
+
+#[test]
+fn a_count_from_before_a_restart_is_closed_with_the_last_need() {
     let wanted = wants(&[Alert::NeedsYou]);
     let many: Vec<_> = (0..6).map(|it| need(&it.to_string())).collect();
     let mut known = Known::default();
-    assert_eq!(drain(&mut known, &many, &wanted), ["+more"]);
-    assert_eq!(drain(&mut Known::default(), &many[..5], &wanted).len(), 5);
+    let message = known.next(&many, &wanted, true);
+    let pushed = known.shown_after(message.as_ref());
+    let mut known = Known::before(&many, &wanted, Timestamp::from_millis(5), &pushed);
+    assert!(drain(&mut known, &many[..6], &wanted).is_empty());
+    assert_eq!(drain(&mut known, &many[..1], &wanted).len(), 5);
+    assert_eq!(drain(&mut known, &[], &wanted), ["-0", "-more"]);
 }
 
 #[test]

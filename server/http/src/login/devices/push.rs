@@ -92,7 +92,7 @@ impl PushSubscription {
 }
 
 /// Whether an address can be that of a push service: no device makes the hub post to an address of its own network by number,
-/// or to this machine. Only the tests of a debug build have a service here.
+/// or to this machine by the names that always mean it. Only the tests of a debug build have a service here.
 fn is_service(endpoint: &Uri) -> bool {
     let host = endpoint.host().unwrap_or_default();
     let plain = endpoint
@@ -101,10 +101,17 @@ fn is_service(endpoint: &Uri) -> bool {
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     let is_test = cfg!(debug_assertions) && address.as_ref().is_ok_and(IpAddr::is_loopback);
     match endpoint.scheme_str() {
-        Some("https") => plain && address.is_err() && host.contains('.'),
+        Some("https") => plain && address.is_err() && host.contains('.') && !is_localhost(host),
         Some("http") => plain && is_test,
         _ => false,
     }
+}
+
+/// Whether a name means this machine, by RFC 6761.
+fn is_localhost(host: &str) -> bool {
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let last = name.rsplit('.').next().unwrap_or_default();
+    last.eq_ignore_ascii_case("localhost")
 }
 
 impl Devices {
@@ -222,6 +229,8 @@ mod tests {
             "http://push.example/a",
             "https://user@push.example/a",
             "https://localhost/a",
+            "https://localhost./a",
+            "https://push.LocalHost:8443/a",
             "https://127.0.0.1/a",
             "https://[::1]/a",
             "https://10.0.0.1/a",
