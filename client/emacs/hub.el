@@ -64,9 +64,14 @@ silent for long."
 
 ;;; The hub's program
 
+(defconst hub--undelivered 6
+  "The exit code of hubctl for an answer that does not reach the session.")
+(define-error 'hub-undelivered "The answer does not reach the session" 'user-error)
+
 (defun hub--run (args &optional input)
   "Run hubctl with ARGS and the text INPUT; return its output.
-An error of hubctl is signalled with its own words."
+An error of hubctl is signalled with its own words; an answer that is
+stored but does not reach the session, as `hub-undelivered'."
   (let ((errors (make-temp-file "hub")))
     (unwind-protect
         (with-temp-buffer
@@ -77,7 +82,8 @@ An error of hubctl is signalled with its own words."
             (unless (eql status 0)
               (erase-buffer)
               (insert-file-contents errors)
-              (user-error "%s" (string-trim (buffer-string))))
+              (signal (if (eql status hub--undelivered) 'hub-undelivered 'user-error)
+                      (list (string-trim (buffer-string)))))
             output))
       (delete-file errors))))
 
@@ -303,10 +309,13 @@ with the message."
 
 (defun hub--end (need args &optional input)
   "End NEED by running hubctl with ARGS and INPUT, and list the others."
-  (hub--run args input)
-  (when (derived-mode-p 'hub-needs-mode)
-    (revert-buffer))
-  (message "Done: %s" (alist-get 'id need)))
+  (let ((said (condition-case stored
+                  (progn (hub--run args input)
+                         (format "Done: %s" (alist-get 'id need)))
+                (hub-undelivered (cadr stored)))))
+    (when (derived-mode-p 'hub-needs-mode)
+      (revert-buffer))
+    (message "%s" said)))
 
 (defun hub--answer (need answer)
   "Answer NEED with ANSWER, and list the others.

@@ -30,12 +30,14 @@
   (alist-get 'id (hub--parse
                   (hub--run (list "notify" "--json" "--from" from "--type" type text)))))
 
-(defun hub-test-hook (event)
-  "Send the hook EVENT of an agent, which the hub may hold; return the process."
+(defun hub-test-hook (event &optional query)
+  "Send the hook EVENT of an agent, which the hub may hold; return the process.
+QUERY is the end of the address."
   (make-process :name "hub-test-hook" :noquery t
                 :command (list "curl" "-s" "--unix-socket"
                                (expand-file-name "hub.sock" (getenv "HUB_STATE_DIR"))
-                               "--data-binary" event "http://localhost/hooks/claude")))
+                               "--data-binary" event
+                               (concat "http://localhost/hooks/claude" query))))
 
 (defun hub-test-until-exit (process)
   "Wait until PROCESS has ended."
@@ -167,6 +169,27 @@ The agent's hook waits for the answer."
                                                 "allow")
                                    :type 'user-error)))
         (should (string-match-p "answered" (error-message-string refused)))))))
+
+(ert-deftest hub-test-an-answer-to-a-session-that-is-over-is-stored-and-said ()
+  (cl-flet ((report (event)
+              (hub-test-until-exit
+               (hub-test-hook (json-serialize `((hook_event_name . ,event) (cwd . "/")
+                                                (reason . "prompt_input_exit")
+                                                (session_id . "over-1")))
+                              "?project=emacs"))))
+    (report "SessionStart")
+    (let ((id (hub-test-ask "over-1" "question" "Which?"))
+          said)
+      (report "SessionEnd")
+      (hub-needs)
+      (with-current-buffer "*hub needs*"
+        (hub-test-goto (number-to-string id))
+        (cl-letf (((symbol-function 'message)
+                   (lambda (&rest words) (setq said (apply #'format words)))))
+          (hub-test-with-input '("postgres") (call-interactively #'hub-answer)))
+        (should (string-match-p "the session that asked is over" said))
+        (should-not (string-search "Which?" (buffer-string))))
+      (should (equal (alist-get 'answer (hub-test-question id)) "postgres")))))
 
 (ert-deftest hub-test-a-session-that-has-stopped-gets-a-message-or-is-done ()
   (let ((words (concat "It is written. " (make-string 300 ?x) " The end.")))

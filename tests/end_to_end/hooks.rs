@@ -284,6 +284,35 @@ fn hooks_of_another_hubctl_are_outdated_and_two_files_are_a_problem() {
 }
 
 #[test]
+fn the_command_that_renews_outdated_hooks_keeps_their_options() {
+    let home = Home::new();
+    let (elsewhere, state_dir) = (home.dir("else where"), home.dir("its $tate"));
+    let options = "--session w1 --no-rewake --state-dir";
+    for (dir, looks) in [
+        (home.path("work"), &["hooks status claude", "doctor"][..]),
+        (elsewhere, &["hooks status claude --dir"]),
+    ] {
+        home.hooks(&format!("install claude {options}"))
+            .args(&[state_dir.as_path(), "--dir".as_ref(), &dir])
+            .ok();
+        let path = dir.join(".claude/settings.local.json");
+        let installed = fs::read_to_string(&path).unwrap();
+        for look in looks {
+            let hubctl = env!("CARGO_BIN_EXE_hubctl");
+            fs::write(&path, installed.replace(hubctl, "/gone/hubctl")).unwrap();
+            let last = look.ends_with("--dir").then_some(&dir);
+            let shown = home.hubctl(*look).args(last.as_slice()).run().stdout;
+            let mut lines = shown.lines();
+            let renew = lines.find_map(|it| it.split_once("hubctl hooks install claude --local"));
+            let (_, flags) = renew.expect(&shown);
+            home.sh(&format!("{hubctl} hooks install claude --local{flags}"))
+                .ok();
+            assert_eq!(fs::read_to_string(&path).unwrap(), installed, "{shown}");
+        }
+    }
+}
+
+#[test]
 fn every_agent_has_its_settings_file() {
     let home = Home::new();
     for agent in Agent::ALL {

@@ -213,6 +213,24 @@ fn a_message_that_was_published_while_the_tunnel_was_cut_arrives_once() {
 }
 
 #[test]
+fn a_second_tunnel_works_while_ssh_shares_a_connection() {
+    let machines = Machines::new();
+    let place = &machines.place;
+    let config = place.read("ssh_config");
+    let master = place.path("master").display().to_string();
+    let shared = format!("{config}ControlMaster auto\nControlPath {master}\nControlPersist 60\n");
+    place.write("ssh_config", shared);
+    for _ in 0..2 {
+        let tunnel = machines.tunnel();
+        machines.there("needs").ok();
+        drop(tunnel);
+        until("its socket is gone", || !place.has("devbox/hub/hub.sock"));
+    }
+    let leave = place.sh("exec ssh -O exit devbox");
+    leave.env("PATH", &machines.path).ok();
+}
+
+#[test]
 fn a_command_on_another_machine_approves_nothing() {
     let machines = Machines::new();
     let _tunnel = machines.tunnel();

@@ -340,7 +340,10 @@ fn status(args: &HookStatusArgs, context: &Context) -> Result<Exit, Error> {
     let agents: Vec<Agent> = args.agent.map_or(Agent::ALL.into(), |agent| vec![agent]);
     let workspace = workspace(args.dir.as_deref(), context);
     let program = program(context)?;
-    let found = look(&agents, &workspace, &program, context);
+    let mut found = look(&agents, &workspace, &program, context);
+    for one in &mut found {
+        one.dir = args.dir.as_ref().map(|_| workspace.clone());
+    }
     if args.json {
         let all: Vec<_> = found.iter().map(HookStatus::json).collect();
         println(json_line(&serde_json::json!({ "hooks": all }).to_string()))?;

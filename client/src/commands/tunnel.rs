@@ -84,8 +84,10 @@ impl Tunnel<'_> {
             bail!("it has a hub of its own; hubctl there uses that one");
         }
         let options = [
-            "-o".to_owned(),
-            "ExitOnForwardFailure=yes".to_owned(),
+            // A shared connection may have this forward already, from an earlier tunnel whose socket is gone.
+            "-oControlPath=none".to_owned(),
+            "-oControlMaster=no".to_owned(),
+            "-oExitOnForwardFailure=yes".to_owned(),
             "-R".to_owned(),
             forward(&format!("{dir}/hub.sock"), &self.socket)?,
         ];

@@ -233,6 +233,11 @@ impl App {
         sent(self.outbox.flush())
     }
 
+    /// The answers that are being sent.
+    pub(crate) fn sending(&self) -> &[Held] {
+        self.outbox.sending()
+    }
+
     /// Selects another row if the selected one is gone: the one at its place, a need if there is any. A session that was
     /// selected only because there was no need gives way to the first need.
     fn keep_selection(&mut self, now: Timestamp) {

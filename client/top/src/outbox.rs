@@ -24,7 +24,7 @@ pub(crate) struct Held {
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     held: Vec<Held>,
-    sending: Vec<String>,
+    sending: Vec<Held>,
     problems: Vec<(String, String)>,
 }
 
@@ -55,7 +55,12 @@ impl Outbox {
 
     /// Whether an answer is being sent.
     pub(crate) fn is_sending(&self, id: &str) -> bool {
-        self.sending.iter().any(|it| it == id)
+        self.sending.iter().any(|it| it.id == id)
+    }
+
+    /// The answers that are being sent.
+    pub(crate) fn sending(&self) -> &[Held] {
+        &self.sending
     }
 
     /// The refusal of the last answer.
@@ -86,7 +91,7 @@ impl Outbox {
 
     /// Notes the result of sending an answer.
     pub(crate) fn sent(&mut self, id: &str, problem: Option<String>) {
-        self.sending.retain(|it| *it != id);
+        self.sending.retain(|it| it.id != id);
         self.problems.extend(problem.map(|it| (id.to_owned(), it)));
     }
 
@@ -102,7 +107,7 @@ impl Outbox {
         let (released, kept) = self.held.drain(..).partition(is_released);
         self.held = kept;
         let released: Vec<Held> = released;
-        self.sending.extend(released.iter().map(|it| it.id.clone()));
+        self.sending.extend_from_slice(&released);
         released
     }
 }

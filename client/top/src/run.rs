@@ -1,6 +1,7 @@
 //! The life of the program: the terminal, keys, signals, and the end that leaves the terminal as it was.
 
-use std::io;
+use std::collections::HashMap;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ use tokio::time::{interval, timeout};
 use crate::app::{App, Update};
 use crate::draw::{Look, draw};
 use crate::live::Live;
+use crate::outbox::Held;
+use crate::text::line;
 
 /// How often times and held answers are looked at.
 const TICK: Duration = Duration::from_millis(250);
@@ -35,8 +38,29 @@ pub(crate) fn run(connection: Connection) -> io::Result<ExitCode> {
     let pasting = execute!(io::stdout(), EnableBracketedPaste);
     let ended = pasting.and_then(|()| runtime.block_on(show(terminal, connection)));
     let _ = execute!(io::stdout(), DisableBracketedPaste);
-    ratatui::try_restore()?;
-    ended
+    let restored = ratatui::try_restore();
+    let code = ended?.tell();
+    restored.map(|()| code)
+}
+
+/// How the program ended.
+struct End {
+    /// The exit code for a signal.
+    signal: Option<u8>,
+    /// The answers that the hub has not taken, in words.
+    lost: Vec<String>,
+}
+
+impl End {
+    /// Prints the lost answers. Returns the exit code.
+    fn tell(self) -> ExitCode {
+        for answer in &self.lost {
+            // The terminal may be gone.
+            let _ = writeln!(io::stderr(), "hub-top: {answer}");
+        }
+        let own = u8::from(!self.lost.is_empty());
+        self.signal.unwrap_or(own).into()
+    }
 }
 
 /// Makes a panic in any task the end of the program, after ratatui has restored the terminal.
@@ -49,7 +73,7 @@ fn end_on_panic() {
     }));
 }
 
-async fn show(mut terminal: DefaultTerminal, connection: Connection) -> io::Result<ExitCode> {
+async fn show(mut terminal: DefaultTerminal, connection: Connection) -> io::Result<End> {
     let (news, mut updates) = unbounded_channel();
     let live = Live::new(connection, news);
     tokio::spawn(live.clone().follow());
@@ -63,7 +87,7 @@ async fn show(mut terminal: DefaultTerminal, connection: Connection) -> io::Resu
     let mut requests = JoinSet::new();
     let mut app = App::default();
     let look = Look::of_environment();
-    let mut exit = ExitCode::SUCCESS;
+    let mut ended_by = None;
     while !app.quit {
         terminal.draw(|frame| draw(frame, &mut app, Timestamp::now(), look))?;
         let caused = tokio::select! {
@@ -78,7 +102,7 @@ async fn show(mut terminal: DefaultTerminal, connection: Connection) -> io::Resu
             }
             _ = ticks.tick() => app.tick(app.store.hub_time(Timestamp::now())),
             code = any(&mut signals) => {
-                exit = code.into();
+                ended_by = Some(code);
                 break;
             }
         };
@@ -90,16 +114,35 @@ async fn show(mut terminal: DefaultTerminal, connection: Connection) -> io::Resu
     for request in app.flush() {
         requests.spawn(live.clone().perform(request));
     }
-    let _ = timeout(FAREWELL, finish(&mut app, requests, &mut updates)).await;
-    Ok(exit)
+    let _ = timeout(FAREWELL, requests.join_all()).await;
+    Ok(End {
+        signal: ended_by,
+        lost: lost(app.sending(), &mut updates),
+    })
 }
 
-/// Waits until the hub has taken the last answers.
-async fn finish(app: &mut App, requests: JoinSet<()>, updates: &mut UnboundedReceiver<Update>) {
-    requests.join_all().await;
+/// Those of the `last` answers that were refused or not confirmed, in words.
+fn lost(last: &[Held], updates: &mut UnboundedReceiver<Update>) -> Vec<String> {
+    let mut results = HashMap::new();
     while let Ok(update) = updates.try_recv() {
-        app.apply(update, Timestamp::now());
+        if let Update::Answered(id, result) = update {
+            results.insert(id, result.map(drop));
+        }
     }
+    let fate = |it: &Held| match results.get(&it.id) {
+        Some(Ok(())) => None,
+        Some(Err(problem)) => Some(format!("not answered: {}: {}", named(it), line(problem))),
+        None => Some(format!(
+            "not confirmed by the hub: {}: `hubctl needs` shows whether it still waits",
+            named(it)
+        )),
+    };
+    last.iter().filter_map(fate).collect()
+}
+
+/// An answer with the need that it is to.
+fn named(it: &Held) -> String {
+    format!("{} – {}", it.id, line(&it.answer.to_string()))
 }
 
 fn on_event(app: &mut App, event: &Event) -> Vec<crate::app::Request> {
@@ -132,5 +175,44 @@ async fn any([terminate, interrupt, hangup]: &mut [Signal; 3]) -> u8 {
         _ = terminate.recv() => 128 + 15,
         _ = interrupt.recv() => 128 + 2,
         _ = hangup.recv() => 128 + 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hub_protocol::Answer;
+
+    use super::*;
+    use crate::app::Answered;
+    use crate::store::fixture::at;
+
+    #[test]
+    fn each_last_answer_that_the_hub_has_not_taken_is_named() {
+        let held = |id: &str, answer: &str| Held {
+            id: id.into(),
+            revision: 1,
+            answer: Answer::Reply(answer.into()),
+            due: at(100),
+        };
+        let last = [
+            held("1", "yes"),
+            held("2", "no\u{1b}[2J"),
+            held("s3", "go on"),
+        ];
+        let (news, mut updates) = unbounded_channel();
+        let taken = Ok(Answered::Replied(Box::default()));
+        for result in [
+            Update::Answered("1".into(), taken),
+            Update::Answered("2".into(), Err("it says something else now".into())),
+        ] {
+            news.send(result).unwrap();
+        }
+        assert_eq!(
+            lost(&last, &mut updates),
+            [
+                "not answered: 2 – no\\u001b[2J: it says something else now",
+                "not confirmed by the hub: s3 – go on: `hubctl needs` shows whether it still waits",
+            ]
+        );
     }
 }

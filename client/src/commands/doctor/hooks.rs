@@ -55,7 +55,7 @@ pub(super) async fn check(
 /// The finding about the hooks in one settings file.
 fn stands(it: &HookStatus) -> Finding {
     let place = format!("{} hooks in {}", it.agent, it.path.display());
-    let again = format!("hubctl hooks install {} --{}", it.agent, it.scope);
+    let again = it.install_command();
     match (it.state, &it.problem) {
         (InstallState::Malformed, problem) => Finding::problem(
             format!("{place}: {}", problem.as_deref().unwrap_or("malformed")),

@@ -112,6 +112,11 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
+/// Whether the hooks of `agent` can wake its sessions.
+pub(super) fn can_rewake(agent: Agent) -> bool {
+    agent.facts().has(Way::Rewake) || agent.facts().has_extension
+}
+
 /// The beginning of each command that is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Invocation {
@@ -162,9 +167,11 @@ impl Invocation {
 
     /// The command line for the hooks of `agent`.
     pub(super) fn hook(&self, agent: Agent) -> String {
-        let rewakes =
-            self.rewake && (agent.facts().has(Way::Rewake) || agent.facts().has_extension);
-        let flag = if rewakes { " --rewake" } else { "" };
+        let flag = if self.rewake && can_rewake(agent) {
+            " --rewake"
+        } else {
+            ""
+        };
         self.command(&format!("hook {agent}{flag}{}", self.plugin_flag()))
     }
 

@@ -12,10 +12,11 @@ use super::change::{Change, installing};
 use super::file::SettingsFile;
 use super::json::{Document, value_of};
 use super::obstacle::{self, Obstacle};
-use super::own::{Invocation, OwnCommand};
+use super::own::{Invocation, OwnCommand, can_rewake};
 use super::scheme::{self, Content, SettingsScope, content, reads_comments};
 use super::{beside, extension, merge, tables};
 use crate::system::env::Env;
+use crate::system::shell::quoted;
 
 /// The state of the hooks in one settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +40,10 @@ pub(in crate::commands) struct HookStatus {
     pub(in crate::commands) state: InstallState,
     /// The path of the hubctl that the hooks call.
     pub(in crate::commands) hubctl: Option<String>,
+    /// The variables that they set, as `NAME=value`.
+    variables: Vec<String>,
+    /// The workspace, if it was given.
+    pub(super) dir: Option<PathBuf>,
     /// Whether the rewake hooks are installed.
     pub(in crate::commands) rewake: bool,
     /// Whether this file has the hooks twice for an event, or another file has them too: each event would then be
@@ -99,7 +104,7 @@ fn moved_to(
     } else {
         InstallState::Outdated
     };
-    found.find(own.program);
+    found.find(own);
     found
 }
 
@@ -131,6 +136,8 @@ impl HookStatus {
             path,
             state: InstallState::Absent,
             hubctl: None,
+            variables: Vec::new(),
+            dir: None,
             rewake: false,
             duplicate: false,
             problem: None,
@@ -165,17 +172,41 @@ impl HookStatus {
         } else {
             InstallState::Outdated
         };
-        found.find(first.program);
+        found.find(first);
         found
     }
 
-    /// Notes the hubctl that the hooks call.
-    fn find(&mut self, hubctl: String) {
+    /// Notes what the hooks call.
+    fn find(&mut self, own: OwnCommand) {
+        let hubctl = own.program;
+        self.variables = own.variables;
         self.problem = passing(&hubctl);
         if !Path::new(&hubctl).exists() {
             self.problem = Some(format!("{hubctl} does not exist"));
         }
         self.hubctl = Some(hubctl);
+    }
+
+    /// The command that installs these hooks again, with the same options.
+    pub(in crate::commands) fn install_command(&self) -> String {
+        let mut line = format!("hubctl hooks install {} --{}", self.agent, self.scope);
+        let mut add = |option: &str, value: &str| {
+            line.extend([" ", option, " ", &quoted(value)]);
+        };
+        if let (Some(dir), "project" | "local") = (&self.dir, self.scope) {
+            add("--dir", &dir.display().to_string());
+        }
+        for variable in &self.variables {
+            match variable.split_once('=') {
+                Some(("HUB_SESSION", name)) => add("--session", name),
+                Some(("HUB_STATE_DIR", dir)) => add("--state-dir", dir),
+                _ => {}
+            }
+        }
+        if !self.rewake && can_rewake(self.agent) {
+            line.push_str(" --no-rewake");
+        }
+        line
     }
 
     /// The JSON form, for scripts.
@@ -218,7 +249,7 @@ impl HookStatus {
             Change::None => InstallState::Installed,
             _ => InstallState::Outdated,
         };
-        self.find(first.program.clone());
+        self.find(first.clone());
         Ok(())
     }
 }
@@ -250,11 +281,7 @@ impl fmt::Display for HookStatus {
             write!(f, "; {what}: {todo}")?;
         }
         if self.state == InstallState::Outdated {
-            write!(
-                f,
-                "; run: hubctl hooks install {} --{}",
-                self.agent, self.scope
-            )?;
+            write!(f, "; run: {}", self.install_command())?;
         }
         Ok(())
     }
