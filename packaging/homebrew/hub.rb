@@ -10,7 +10,7 @@ class Hub < Formula
 
   def install
     system "cargo", "install", "--profile", "dist", *std_cargo_args(path: "server")
-    ["client", "client/top", "client/desktop"].each do |path|
+    ["client", "client/top", "client/desktop", "client/acp"].each do |path|
       system "cargo", "install", "--profile", "small", *std_cargo_args(path: path)
     end
     system "cargo", "run", "--locked", "--package", "hub-packaging", "--", buildpath/"stage"

@@ -62,6 +62,8 @@ struct Service {
     files: Vec<(PathBuf, String)>,
     start: Vec<Vec<String>>,
     stop: Vec<Vec<String>>,
+    /// Questions to the manager: whether it starts or runs the hub, from files of a package too.
+    is_used: Vec<Vec<String>>,
     forget: Vec<Vec<String>>,
     status: Vec<String>,
     logs: Vec<String>,
@@ -162,10 +164,14 @@ impl Service {
     }
 
     fn uninstall(&self, place: &Place) -> Result<(), Error> {
-        if !self.is_installed() {
+        let is_own = self.is_installed();
+        if !is_own && !self.is_used.iter().any(|it| holds(it)) {
             return println("no service is installed");
         }
         self.stop.iter().try_for_each(|it| succeed(it))?;
+        if !is_own {
+            println("stopped and disabled the service, whose files a package has installed")?;
+        }
         self.remove()?;
         self.forget.iter().try_for_each(|it| succeed(it))?;
         println(format_args!(
@@ -209,6 +215,12 @@ fn execute(words: &[String]) -> Result<Exit, Error> {
     } else {
         Exit::REFUSED
     })
+}
+
+/// Whether the service manager affirms a question, without its words.
+fn holds(words: &[String]) -> bool {
+    let answer = Command::new(&words[0]).args(&words[1..]).output();
+    answer.is_ok_and(|it| it.status.success())
 }
 
 fn words(command: &str) -> Vec<String> {

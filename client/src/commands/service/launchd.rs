@@ -26,6 +26,7 @@ pub(super) fn service(place: &Place, context: &Context) -> Result<Service, Error
     Ok(Service {
         start: vec![load.map(str::to_owned).into()],
         stop: vec![unload],
+        is_used: Vec::new(),
         forget: Vec::new(),
         status: words(&format!("launchctl print {domain}/hubd")),
         logs: ["tail", text(&log)?].map(str::to_owned).into(),

@@ -38,6 +38,9 @@ pub(super) fn service(place: &Place, context: &Context) -> Result<Service, Error
         stop: vec![words(
             "systemctl --user disable --quiet --now hubd.service hubd.socket",
         )],
+        is_used: ["is-enabled", "is-active"]
+            .map(|it| words(&format!("systemctl --user {it} hubd.service hubd.socket")))
+            .into(),
         forget: vec![words("systemctl --user daemon-reload")],
         status: words("systemctl --user status --no-pager hubd.service hubd.socket"),
         logs: words("journalctl --user --unit hubd.service"),
