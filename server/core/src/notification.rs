@@ -31,6 +31,8 @@ pub struct Draft {
     pub allows_unseen: bool,
     /// Whether the sender may approve a permission that an agent asks for.
     pub may_approve: bool,
+    /// Whether another agent than that of the sender's session posts it.
+    pub is_others: bool,
     /// Whether it wakes no waiter, because it is old or is only delivered with the next item that wakes.
     pub quiet: bool,
     /// Whether it is only recorded: it goes to no inbox.
@@ -79,6 +81,7 @@ impl Draft {
             explicit_kind: true,
             allows_unseen: false,
             may_approve: false,
+            is_others: false,
             quiet: false,
             recorded: false,
         }

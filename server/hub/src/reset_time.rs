@@ -40,12 +40,20 @@ fn in_words(message: &str, now: Timestamp) -> Option<Timestamp> {
         None => (None, words),
     };
     let time = time_of_day(time.trim())?;
+    let a_minute_ago = now.checked_sub(1.minute()).ok()?;
     let at = match date {
         Some(date) => date_near(date.trim(), &now)?.to_datetime(time),
-        None => next(time, &now)?,
+        None => next(time, &a_minute_ago)?,
     };
-    let at = at.to_zoned(zone).ok()?.timestamp();
-    Some(Timestamp::from_millis(at.as_millisecond()))
+    let at = at.to_zoned(zone).ok()?;
+    // The clocks differ, or the limit lasts until the end of that minute.
+    let is_past = a_minute_ago < at && at <= now;
+    let at = if is_past {
+        at.checked_add(1.minute()).ok()?
+    } else {
+        at
+    };
+    Some(Timestamp::from_millis(at.timestamp().as_millisecond()))
 }
 
 /// Reads Codex's words. They are cut to the minute, so the limit may last until the end of that minute.
@@ -123,6 +131,21 @@ mod tests {
                 Some(expected.parse().unwrap()),
                 "{message}"
             );
+        }
+    }
+
+    #[test]
+    fn a_limit_that_still_holds_as_its_time_passes_ends_a_minute_later() {
+        for (now, expected) in [
+            ("2026-11-23T14:59:59Z", "2026-11-23T15:00:00Z"),
+            ("2026-11-23T15:00:00Z", "2026-11-23T15:01:00Z"),
+            ("2026-11-23T15:00:59Z", "2026-11-23T15:01:00Z"),
+            ("2026-11-23T15:01:00Z", "2026-11-24T15:00:00Z"),
+        ] {
+            for words in ["resets 3pm (UTC)", "resets 4pm (Europe/Berlin)"] {
+                let found = reset_time(words, now.parse().unwrap());
+                assert_eq!(found, Some(expected.parse().unwrap()), "{now}");
+            }
         }
     }
 

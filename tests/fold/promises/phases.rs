@@ -286,6 +286,9 @@ fn a_session_that_went_on_by_itself_or_for_which_the_person_did_not_choose_it_is
     let (mut hub, at) = limited(true);
     hub.end("w1", false);
     assert_eq!(told_at(&mut hub, at.plus_millis(HOUR)), [""; 0]);
+    let (mut hub, at) = limited(true);
+    hub.hook("w1", AgentEvent::Cleared);
+    assert_eq!(told_at(&mut hub, at.plus_millis(HOUR)), [""; 0]);
 }
 
 #[test]

@@ -340,7 +340,8 @@ impl Transaction<'_> {
     }
 
     /// Withdraws the open questions of a session that reports that it works again or has completed its work. A report
-    /// that arrives late says nothing about later questions. Anyone can report that, so what is for a person stays.
+    /// that arrives late says nothing about later questions. Anyone can report that, so what its hooks hold or show in a
+    /// dialog ends by its hooks alone, and what another agent reports ends nothing that is for a person.
     pub(super) fn close_questions(&mut self, draft: &Draft) {
         let it = &draft.body;
         let from = self.state.sessions.resolve(&it.project, &it.from);
@@ -349,7 +350,9 @@ impl Transaction<'_> {
         {
             let asker = (&it.project, &session);
             let earlier = |it: &Question| it.ts <= draft.body.ts;
-            self.withdraw_questions_of(asker, "resumed", |it| earlier(it) && !it.is_for_person());
+            let stays =
+                |it: &Question| it.is_kept_for_person() || draft.is_others && it.is_for_person();
+            self.withdraw_questions_of(asker, "resumed", |it| earlier(it) && !stays(it));
         }
     }
 }

@@ -169,6 +169,10 @@ impl HookContext<'_, '_> {
             }
             // A process that is known reports the other id itself.
             AgentEvent::Cleared => {
+                let resume = self.session().and_then(Session::resume);
+                if resume.is_some_and(|(_, is_chosen)| is_chosen) {
+                    self.note(Turn::Resumes { on: false });
+                }
                 self.left(self.hook.process().is_none());
                 Ok(())
             }

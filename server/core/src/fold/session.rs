@@ -225,7 +225,9 @@ impl Session {
     /// Notes that its process ended.
     pub(super) fn end(&mut self, at: Timestamp, crashed: bool) {
         (self.ended_at, self.crashed) = (Some(at), crashed);
-        self.closed = None;
+        if crashed {
+            self.closed = None;
+        }
     }
 
     /// Returns the session's properties, if it is registered.

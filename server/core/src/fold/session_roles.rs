@@ -1,6 +1,6 @@
 //! What sessions are to each other: the primary, workers, and the readers of inboxes.
 
-use hub_protocol::{InboxName, ProjectName, SessionState, Timestamp};
+use hub_protocol::{InboxName, ProjectName, Timestamp};
 
 use super::session::Session;
 use super::sessions::Sessions;
@@ -44,12 +44,12 @@ impl Sessions {
         }
     }
 
-    /// Whether the reader of this inbox is idle. A working session proves its deliveries with its next event, however
+    /// Whether the reader of this inbox is idle. A session in a turn proves its deliveries with its next event, however
     /// late.
     pub(super) fn is_idle(&self, project: &ProjectName, inbox: &InboxName) -> bool {
         let reader = self.reader(project, inbox);
         let reader = reader.and_then(|key| self.get(project, key));
-        reader.is_none_or(|session| session.state != Some(SessionState::Working))
+        reader.is_none_or(|session| !session.is_in_turn())
     }
 
     /// Whether hook events prove the arrival of items that this session's reader emits from this inbox.

@@ -5,12 +5,13 @@ use axum::extract::{FromRequest as _, Request, State};
 use axum::http::{HeaderMap, HeaderName};
 use axum::response::{IntoResponse, Response};
 use hub_core::command::{Command, IdempotencyKey};
-use hub_core::notification::kind_of;
+use hub_core::fold::Question;
+use hub_core::notification::{Draft, kind_of};
 use hub_engine::Hub;
 use hub_engine::draft::{self, Context};
 use hub_engine::refused::AnswerAttempt;
 use hub_engine::writer::Done;
-use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, PublishedBatch};
+use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, PublishedBatch, SessionState};
 
 use super::created_unless;
 use super::refused;
@@ -18,6 +19,7 @@ use crate::error::ApiError;
 use crate::request::caller::{Caller, CallerKind};
 use crate::request::directory;
 use crate::request::evidence::Witness;
+use crate::request::local::Origin;
 use crate::request::params::Params;
 use crate::request::payload::Payload;
 
@@ -125,12 +127,41 @@ async fn store(
     for post in posts {
         drafts.push(draft::prepare(post, &context)?);
     }
+    for draft in drafts.iter_mut().filter(|it| it.explicit_kind) {
+        draft.is_others = Box::pin(ends_anothers_approval(hub, caller, draft)).await?;
+    }
     let project = drafts
         .first()
         .map(|draft| draft.body.project.clone())
         .unwrap_or_default();
     let done = hub.submit(Command::Notify { drafts, once }).await?;
     Ok((project, done))
+}
+
+/// Whether an agent reports for another session that it goes on, so that its approvals would end.
+async fn ends_anothers_approval(
+    hub: &Hub,
+    caller: Caller,
+    draft: &Draft,
+) -> Result<bool, ApiError> {
+    let (project, from) = (&draft.body.project, &draft.body.from);
+    let state = draft.body.kind.session_state();
+    if !matches!(state, Some(SessionState::Working | SessionState::Complete)) {
+        return Ok(false);
+    }
+    let asks = hub.read(|state, _| {
+        let key = state.sessions.resolve(project, from);
+        let is_its = |it: &Question| it.from == *key && it.is_for_person();
+        state.questions.first_open(project, is_its).is_some()
+    })?;
+    if !asks || caller.refuse_agents(hub).await.is_ok() {
+        return Ok(false);
+    }
+    let origin = Origin(caller.lineage().await);
+    Ok(hub.read(|state, _| {
+        let session = state.sessions.with_name(project, from);
+        session.and_then(|it| origin.runs(it)) == Some(false)
+    })?)
 }
 
 /// Whether a person posts these. Checked only for answers, for posts as the person, and for what may be the person's own

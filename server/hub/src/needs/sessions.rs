@@ -10,6 +10,10 @@ use hub_protocol::{
 use super::replies::{self, Reply, ReplyWay};
 use super::{Close, FoundNeed, id_of, silenced};
 
+/// How long after the end of its limit a session has gone on, if it goes on by itself: the hub wakes them one after another
+/// within a minute, and the next turn begins soon.
+const RESUMED_WITHIN_MS: i64 = 2 * 60 * 1000;
+
 /// What a session needs, unless it asks: then its questions are the needs. A message of the person that is on its way is an
 /// answered turn, and one that nothing delivers is the person's turn again.
 pub(super) fn find(
@@ -52,8 +56,10 @@ fn of_phase(
     phase: SessionPhase,
     now: Timestamp,
 ) -> Option<FoundNeed> {
+    let was_limited = phase.until.is_some_and(|until| is_over(until, now));
     let kind = match phase.name {
         PhaseName::YourTurn => NeedKind::Turn,
+        PhaseName::Blocked if session.is_alive() && was_limited => NeedKind::Turn,
         PhaseName::Blocked if !session.is_alive() => NeedKind::Died,
         PhaseName::Blocked if phase.is_silent => NeedKind::Silent,
         PhaseName::Blocked
@@ -76,7 +82,11 @@ fn of_phase(
             notification: phase.report,
             revision: phase.report.unwrap_or(session.seq),
             whole: phase.reason.map(|text| Whole {
-                text,
+                text: if was_limited {
+                    format!("Its limit has ended: {text}")
+                } else {
+                    text
+                },
                 ..Whole::default()
             }),
             ..need_of(state, place, session, now)
@@ -85,6 +95,11 @@ fn of_phase(
         close: Some(Close::Session(place.clone(), session.seq)),
         ..FoundNeed::default()
     })
+}
+
+/// Whether a limit has ended, and with it the time in which the hub wakes the session.
+fn is_over(until: Timestamp, now: Timestamp) -> bool {
+    until.plus_millis(RESUMED_WITHIN_MS) < now
 }
 
 /// The turn of a session to which the person has sent a message.
@@ -146,5 +161,17 @@ fn need_of(state: &State, place: &SessionKey, session: &Session, now: Timestamp)
         silenced: silenced(state, (project, key), now),
         answerable: session.is_alive(),
         ..Need::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_over_when_its_session_would_have_gone_on() {
+        let until = Timestamp::from_millis(1_000_000);
+        assert!(!is_over(until, until.plus_millis(RESUMED_WITHIN_MS)));
+        assert!(is_over(until, until.plus_millis(RESUMED_WITHIN_MS + 1)));
     }
 }
