@@ -20,6 +20,12 @@ pub trait Disk: Debug + Send + Sync {
     /// Reads up to `length` bytes of the file `path` at this offset; fewer only at its end.
     fn read_at(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>>;
 
+    /// Returns the size of the file `path` in bytes.
+    fn size(&self, path: &Path) -> io::Result<u64>;
+
+    /// Returns the bytes available on the disk of the directory `dir`; `u64::MAX` if the system does not report them.
+    fn free(&self, dir: &Path) -> u64;
+
     /// Creates the file `path` with mode 0600, or empties it.
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
 
@@ -104,6 +110,15 @@ impl Disk for OsDisk {
         }
         bytes.truncate(found);
         Ok(bytes)
+    }
+
+    fn size(&self, path: &Path) -> io::Result<u64> {
+        Ok(fs::metadata(path)?.len())
+    }
+
+    fn free(&self, dir: &Path) -> u64 {
+        rustix::fs::statvfs(dir)
+            .map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {

@@ -98,8 +98,6 @@ pub struct ArchiveWorker {
     saved_bytes: u64,
     /// The bound and the time of a submitted trim whose record has not been read from the log yet.
     requested: Option<(Seq, Timestamp)>,
-    /// The bound below which all droppable blocks were dropped.
-    dropped: Seq,
     /// The number of repairs of the journal that the person was told about.
     told_repairs: u64,
 }
@@ -114,7 +112,6 @@ impl ArchiveWorker {
             submit,
             saved_bytes: 0,
             requested: None,
-            dropped: 0,
             told_repairs: 0,
         }
     }

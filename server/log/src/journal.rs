@@ -118,16 +118,17 @@ pub enum Health {
 pub struct Repairs {
     /// How often a segment was written again from the store.
     pub segments: u64,
-    /// How often the store was made anew from the segments.
+    /// How often the store was made anew from the segments, because it was damaged or only too large.
     pub stores: u64,
-    /// The last repair, as text for people.
+    /// The last repair of what was damaged, as text for people.
     pub last: Option<String>,
+    count: u64,
 }
 
 impl Repairs {
-    /// Returns the number of repairs.
+    /// Returns the number of repairs of what was damaged.
     pub fn count(&self) -> u64 {
-        self.segments + self.stores
+        self.count
     }
 }
 

@@ -403,6 +403,14 @@ impl Disk for ProcessDisk {
         Ok(bytes[from..to].to_vec())
     }
 
+    fn size(&self, path: &Path) -> io::Result<u64> {
+        Ok(self.read(path)?.len() as u64)
+    }
+
+    fn free(&self, _dir: &Path) -> u64 {
+        if self.disk.faults().full { 0 } else { u64::MAX }
+    }
+
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
         let inode = self.call(|it| {
             if it.is_out_of_room() {

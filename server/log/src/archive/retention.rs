@@ -45,7 +45,7 @@ struct TrimPlan {
 impl ArchiveWorker {
     pub(super) fn retain(&mut self) -> Result<(), RecoverError> {
         let trimmed = self.view.followed().state.retention.below();
-        if trimmed > self.dropped && !self.drop_below(trimmed)? {
+        if trimmed > self.journal().earliest() && !self.drop_below(trimmed)? {
             return Ok(());
         }
         let now = (self.inputs.clock)();
@@ -66,7 +66,7 @@ impl ArchiveWorker {
     }
 
     /// Drops blocks below `bound`, whose `Trimmed` record is in the log, unless a kept snapshot needs them. Returns
-    /// whether it dropped them.
+    /// whether none does. What the journal keeps, because a block is whole or a repair needs it, is tried again.
     fn drop_below(&mut self, bound: Seq) -> Result<bool, RecoverError> {
         if !self.is_covered(bound)? {
             if self.since_snapshot().0 > 0 {
@@ -82,7 +82,6 @@ impl ArchiveWorker {
             let before = journal.earliest();
             journal.trim(bound)?;
             if journal.earliest() == before {
-                self.dropped = bound;
                 return Ok(true);
             }
         }

@@ -9,7 +9,9 @@ use hub_protocol::{Epoch, Kind, Priority};
 
 use super::*;
 use crate::Log;
+use crate::journal::disk::DiskJournal;
 use crate::journal::memory::MemoryJournal;
+use crate::journal::sled::{Files, JournalOrigin, Options, SledJournal};
 use crate::journal::snapshot;
 use crate::testing::{TestJournal, entry};
 use hub_core::testing::route;
@@ -31,7 +33,7 @@ const MONTH: RetentionPolicy = RetentionPolicy {
 };
 
 struct Hub {
-    journal: Arc<MemoryJournal>,
+    journal: Arc<dyn Journal>,
     dir: tempfile::TempDir,
     commands: Receiver<Command>,
     worker: ArchiveWorker,
@@ -46,7 +48,10 @@ fn old() -> Hub {
 }
 
 fn hub(due: SnapshotPolicy, retention: RetentionPolicy) -> Hub {
-    let journal = Arc::new(MemoryJournal::new(Epoch(7)));
+    hub_on(Arc::new(MemoryJournal::new(Epoch(7))), due, retention)
+}
+
+fn hub_on(journal: Arc<dyn Journal>, due: SnapshotPolicy, retention: RetentionPolicy) -> Hub {
     let dir = tempfile::tempdir().unwrap();
     let (sender, commands) = mpsc::channel();
     let inputs = ArchiveInputs {
@@ -110,6 +115,15 @@ impl Hub {
     fn recovered(&self) -> Result<State, RecoverError> {
         recover(&*self.journal, &at(self.dir.path())).map(|recovered| recovered.state)
     }
+}
+
+/// A notification that fills a block.
+fn large(millis: i64) -> Record {
+    let Record::Notified(mut it) = notified(millis) else {
+        unreachable!("it is one");
+    };
+    it.json = format!(r#"{{"id":1,"msg":"{}"}}"#, "x".repeat(3000)).into();
+    Record::Notified(it)
 }
 
 fn notified(millis: i64) -> Record {
@@ -219,6 +233,46 @@ fn blocks_are_dropped_only_when_two_snapshots_include_them() {
     assert_eq!(hub.journal.earliest(), 11);
 }
 
+/// A journal on the disk whose store is to be made anew.
+fn damaged(dir: &Path) -> Arc<DiskJournal> {
+    let options = Options {
+        origin: Some(JournalOrigin {
+            epoch: Epoch(7),
+            first: 1,
+            chain: 0,
+        }),
+        ..Options::default()
+    };
+    drop(DiskJournal::open(dir, options).unwrap());
+    std::fs::write(dir.join("suspect"), b"a sync failed").unwrap();
+    let store = Box::new(SledJournal::open(dir, options).unwrap());
+    Arc::new(DiskJournal::over(store, &Files::new(dir), options).unwrap())
+}
+
+#[test]
+fn blocks_that_a_repair_holds_are_dropped_after_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let journal = damaged(dir.path());
+    let mut hub = hub_on(journal.clone(), RARELY, MONTH);
+    hub.append(&vec![large(NOW - 31 * DAY); 10]);
+    hub.append(&[large(NOW)]);
+    hub.worker.round().unwrap();
+    assert_eq!(hub.write_trim().0, 11);
+    hub.worker.round().unwrap();
+    hub.append(&[notified(NOW)]);
+    for _ in 0..3 {
+        hub.worker.round().unwrap();
+    }
+    assert_eq!(journal.earliest(), 1);
+    journal.copy();
+    hub.worker.round().unwrap();
+    // The new store has only the first commit so far.
+    assert_eq!(journal.earliest(), 10);
+    journal.copy_all(drop).unwrap();
+    hub.worker.round().unwrap();
+    assert_eq!(journal.earliest(), 11);
+}
+
 #[test]
 fn at_the_byte_cap_the_oldest_pending_notifications_are_not_carried() {
     let size = notified(NOW).encode().1.len() as u64;
@@ -263,10 +317,11 @@ fn one_trim_is_submitted_at_a_time() {
 #[test]
 fn on_a_full_disk_no_snapshot_is_saved() {
     for (health, saved) in [(Health::Sound, 3), (Health::Full, 0)] {
-        let mut hub = hub(RARELY, MONTH);
+        let inner = Arc::new(MemoryJournal::new(Epoch(7)));
+        let mut hub = hub_on(inner.clone(), RARELY, MONTH);
         hub.append(&vec![notified(NOW); 3]);
         let journal = Arc::new(TestJournal {
-            inner: hub.journal.clone(),
+            inner,
             health: Box::new(move || health.clone()),
             before_append: Box::new(|| ()),
             before_read: Box::new(|| ()),

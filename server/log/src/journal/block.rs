@@ -35,8 +35,8 @@ use super::Entry;
 mod chain;
 mod pack;
 
+pub use chain::ChainReader;
 pub(super) use chain::entries;
-pub use chain::{ChainReader, Link};
 pub use pack::Tail;
 
 /// The format version of a block with entries.
@@ -185,21 +185,6 @@ impl Block {
             chain: before,
             lost: Some(body),
             body: body.bytes(),
-        }
-    }
-
-    /// Returns the block's link in the chain.
-    pub fn link(&self) -> Link {
-        Link {
-            first: self.first,
-            last: self.last(),
-            part: self.part,
-            skips: self.skips,
-            is_lost: self.is_lost(),
-            index: self.index,
-            total: self.total,
-            chain: self.chain,
-            chain_after: self.chain_after(),
         }
     }
 

@@ -27,7 +27,7 @@
 //! | `staging` | the way of a new journal into place |
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use hub_core::record::kinds;
@@ -80,7 +80,7 @@ struct SledShared {
     /// `None` if the store could not be reopened after a full disk.
     store: RwLock<Option<BlockStore>>,
     writer: Mutex<StoreWriter>,
-    /// sled's data file; `None` without a store.
+    /// sled's data file; `None` without a store. A store that a full disk closed has it.
     place: Mutex<Option<OpenedFile>>,
     /// The number of the last durable entry. It is stored after the sync, so readers never see an entry that is not
     /// durable.
@@ -95,6 +95,8 @@ struct SledShared {
     logged: Mutex<(Seq, u32)>,
     /// Why the store must be made anew.
     damage: Mutex<Option<String>>,
+    /// Whether the store is to be made anew because of its size.
+    is_too_large: AtomicBool,
     /// The lock file, held open as long as the journal is open, because only one process may use the journal.
     _lock: std::fs::File,
 }
@@ -275,6 +277,10 @@ impl Store for SledJournal {
         self.shared.report_damage(reason);
     }
 
+    fn is_too_large(&self) -> bool {
+        self.shared.is_too_large.load(Ordering::Relaxed)
+    }
+
     fn renew(&self) -> Result<(), JournalError> {
         self.shared.renew()
     }
@@ -332,15 +338,8 @@ impl SledShared {
         act: impl FnOnce(&BlockStore) -> Result<T, JournalError>,
     ) -> Result<T, JournalError> {
         let store = sync::read(&self.store);
-        let closed = || {
-            if self.space.is_known_low() {
-                // The store could not be reopened because the disk was full.
-                JournalError::Full
-            } else {
-                std::io::Error::other("the journal is closed").into()
-            }
-        };
-        let store = store.as_ref().ok_or_else(closed)?;
+        // The store could not be reopened because the disk was full.
+        let store = store.as_ref().ok_or(JournalError::Full)?;
         store::caught(|| act(store))
     }
 
@@ -384,13 +383,12 @@ impl SledShared {
     /// Writes the last durable record to the epoch file. Does nothing after a failure, because the state on the disk is
     /// unknown.
     fn mark(&self) -> Result<(), JournalError> {
-        let writer = self.writer();
         if self.is_failed() {
             return Ok(());
         }
         let logged = sync::lock(&self.logged);
         let ((synced, chain), bytes) = (*logged, self.kept());
-        drop((writer, logged));
+        drop(logged);
         let marked = self.epoch_file.update(|anchor| {
             if synced >= anchor.synced {
                 (anchor.synced, anchor.chain, anchor.bytes) = (synced, chain, bytes);

@@ -1,6 +1,13 @@
-//! Journals and their content, for the tests of journals.
+//! Journals and their content, and a disk with bad sectors, for the tests of journals.
 
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use hub_core::disk::{Disk, DiskFile, FileId, OsDisk};
 use hub_core::record::kinds;
+use hub_core::sync;
 use hub_protocol::Seq;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -54,5 +61,89 @@ pub(super) fn is_readable_from_every_cursor(journal: &dyn Journal, stored: &[Ent
         let rest = &stored[usize::try_from(from).unwrap() - 1..];
         assert!(!found.is_empty());
         assert_eq!(found, rest[..found.len()]);
+    }
+}
+
+/// The system's disk, of which some bytes cannot be read until their file is written anew, and which may be nearly full.
+#[derive(Debug, Default)]
+pub(super) struct BadDisk {
+    unreadable: Mutex<Vec<(PathBuf, Range<u64>)>>,
+    pub(super) free: Mutex<Option<u64>>,
+}
+
+impl BadDisk {
+    /// Makes these bytes of the file unreadable.
+    pub(super) fn damage(&self, path: &Path, bytes: Range<u64>) {
+        sync::lock(&self.unreadable).push((path.to_owned(), bytes));
+    }
+
+    fn check(&self, path: &Path, bytes: &Range<u64>) -> io::Result<()> {
+        let overlaps = |bad: &Range<u64>| bad.start < bytes.end && bytes.start < bad.end;
+        let bad = sync::lock(&self.unreadable);
+        if bad.iter().any(|(it, bad)| it == path && overlaps(bad)) {
+            return Err(rustix::io::Errno::IO.into());
+        }
+        Ok(())
+    }
+}
+
+impl Disk for BadDisk {
+    fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.check(path, &(0..u64::MAX))?;
+        OsDisk.read(path)
+    }
+
+    fn read_at(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        self.check(path, &(offset..offset + length as u64))?;
+        OsDisk.read_at(path, offset, length)
+    }
+
+    fn size(&self, path: &Path) -> io::Result<u64> {
+        OsDisk.size(path)
+    }
+
+    fn free(&self, dir: &Path) -> u64 {
+        sync::lock(&self.free).unwrap_or_else(|| OsDisk.free(dir))
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        OsDisk.create(path)
+    }
+
+    fn open_in_place(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        OsDisk.open_in_place(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        sync::lock(&self.unreadable).retain(|(path, _)| path != to);
+        OsDisk.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        OsDisk.remove(path)
+    }
+
+    fn is_there(&self, path: &Path) -> io::Result<bool> {
+        OsDisk.is_there(path)
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>> {
+        OsDisk.list(dir)
+    }
+
+    fn private_dir(&self, dir: &Path) -> io::Result<()> {
+        OsDisk.private_dir(dir)
+    }
+
+    fn sync(&self, path: &Path) -> io::Result<()> {
+        OsDisk.sync(path)
+    }
+
+    fn open_dir(&self, dir: &Path) -> io::Result<Box<dyn DiskFile>> {
+        OsDisk.open_dir(dir)
+    }
+
+    fn identify(&self, path: &Path) -> io::Result<FileId> {
+        OsDisk.identify(path)
     }
 }

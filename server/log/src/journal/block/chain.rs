@@ -6,62 +6,35 @@ use hub_protocol::Seq;
 use super::{Block, Defect, ENTRY_HEADER, entry_len};
 use crate::journal::Entry;
 
-/// A block's link in the chain: what proves that it follows another block.
-#[derive(Debug, Clone, Copy)]
-pub struct Link {
-    /// The number of the first entry.
-    pub first: Seq,
-    /// The number of the last entry that begins in the block.
-    pub last: Seq,
-    /// The part number of a record that is too large for one block; else 0.
-    pub part: u16,
-    /// Whether numbers were skipped before the block.
-    pub skips: bool,
-    /// Whether the block stands for lost records.
-    pub is_lost: bool,
-    /// The block's index in its commit, from 0.
-    pub index: u32,
-    /// The number of blocks in its commit.
-    pub total: u32,
-    /// The chain before the block.
-    pub chain: u32,
-    /// The chain after the block.
-    pub chain_after: u32,
-}
-
-impl Link {
+impl Block {
     /// Checks that the block follows `before`: its number, its chain and its index in the commit fit.
-    pub fn check_follows(&self, before: &Self) -> Result<(), Defect> {
+    fn check_follows(&self, before: &Self) -> Result<(), Defect> {
         let numbered = match self.part {
             // The lost numbers may include skipped ones, so any later number may follow them.
-            0 if before.is_lost => self.first > before.last,
-            0 if self.skips => self.first > before.last + 1,
-            0 => self.first == before.last + 1,
-            part => self.first == before.last && part == before.part + 1,
+            0 if before.is_lost() => self.first > before.last(),
+            0 if self.skips => self.first > before.last() + 1,
+            0 => self.first == before.last() + 1,
+            part => self.first == before.last() && part == before.part + 1,
         };
         if !numbered {
             return Err(Defect::Broken("a block is missing"));
         }
-        if self.chain != before.chain_after {
+        if self.chain != before.chain_after() {
             return Err(Defect::Broken("a block does not chain to the one before"));
         }
-        let begins = before.ends_commit() && self.index == 0;
+        let begins = before.index + 1 == before.total && self.index == 0;
         let continues = self.index == before.index + 1 && self.total == before.total;
-        if !(begins || continues || before.is_lost || self.is_lost) {
+        if !(begins || continues || before.is_lost() || self.is_lost()) {
             return Err(Defect::Broken("a block of a commit is missing"));
         }
         Ok(())
-    }
-
-    fn ends_commit(&self) -> bool {
-        self.index + 1 == self.total
     }
 }
 
 /// A reader of consecutive blocks: each block must chain to the one before.
 #[derive(Debug, Default)]
 pub struct ChainReader {
-    before: Option<Link>,
+    before: Option<Block>,
     /// The bytes so far of a large record whose later parts have not been read yet.
     partial: Option<Vec<u8>>,
     unchained: bool,
@@ -86,11 +59,10 @@ impl ChainReader {
         if self.is_within_record() != (block.part > 0) {
             return Err(Defect::Broken("a part of a record is missing"));
         }
-        let link = block.link();
         if let Some(before) = self.before.as_ref().filter(|_| !self.unchained) {
-            link.check_follows(before)?;
+            block.check_follows(before)?;
         }
-        self.before = Some(link);
+        self.before = Some(block.clone());
         if block.is_lost() {
             return Ok(Vec::new());
         }
@@ -98,11 +70,6 @@ impl ChainReader {
             return self.take_part(block);
         }
         entries(&block.body, block.first, block.entries.into())
-    }
-
-    /// Whether the reader has read every block of the last commit.
-    pub fn is_complete(&self) -> bool {
-        !self.is_within_record() && self.before.as_ref().is_none_or(Link::ends_commit)
     }
 
     fn take_part(&mut self, block: &Block) -> Result<Vec<Entry>, Defect> {

@@ -80,18 +80,6 @@ fn the_chain_at_an_entry_does_not_change_when_its_block_grows() {
 }
 
 #[test]
-fn a_commit_without_its_last_block_is_incomplete() {
-    let (_, store) = stored(&[vec![10], vec![3000, 3000]]);
-    let mut reader = ChainReader::default();
-    for (key, value) in store.iter().take(2) {
-        reader
-            .step(&Block::decode(key, &value.clone().into()).unwrap())
-            .unwrap();
-    }
-    assert!(!reader.is_complete());
-}
-
-#[test]
 fn a_block_of_a_newer_format_is_refused_with_its_version() {
     let (_, store) = stored(&[vec![10]]);
     let (key, mut value) = store.into_iter().next().unwrap();

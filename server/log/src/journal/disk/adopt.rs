@@ -9,7 +9,7 @@ use hub_protocol::{Epoch, Seq};
 
 use super::frame::Frame;
 use super::segments::{Segments, missing};
-use super::store::Run;
+use super::store::{READ_BYTES, Run};
 use super::{DiskJournal, migrate};
 use crate::journal::sled::{Donor, Files, JournalOrigin, OpenError, Options, StagedJournal};
 use crate::journal::sled::{random_epoch, read_anchor};
@@ -18,9 +18,6 @@ use crate::journal::{Entry, Journal as _, JournalError};
 
 /// The number of record numbers skipped above the last one that may have been used.
 const GAP: Seq = 1_000_000;
-/// Bytes of entries that are copied at once.
-const READ_BYTES: usize = 256 * 1024;
-
 /// The result of saving a journal's records.
 #[derive(Debug, Clone)]
 pub struct AdoptedRecords {

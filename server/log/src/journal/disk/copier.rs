@@ -13,11 +13,9 @@ use hub_core::sync;
 use hub_protocol::Seq;
 
 use super::DiskShared;
-use super::store::Run;
+use super::store::{READ_BYTES, Run};
 use crate::journal::{JournalError, snapshot};
 
-/// Bytes of entries that are read at once from the segments.
-const READ_BYTES: usize = 256 * 1024;
 /// How often the segments are verified.
 const ROUND: Duration = Duration::from_secs(1);
 /// How often to see whether the next segment is needed soon. A busy hub fills half of one in twice this time.

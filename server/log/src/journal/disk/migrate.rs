@@ -6,14 +6,12 @@ use std::io;
 use bytes::Bytes;
 use hub_protocol::Seq;
 
-use super::Store;
 use super::frame::{self, Frame};
-use super::segments::Segments;
-use crate::journal::epoch;
+use super::segments::{SegmentBuilder, Segments};
+use super::store::{READ_BYTES, Store};
 use crate::journal::sled::{Files, OpenError};
+use crate::journal::{JournalError, epoch};
 
-/// Bytes of entries that become one frame.
-const READ_BYTES: usize = 256 * 1024;
 /// The error text for a log with commits above the store's head that do not continue it.
 pub(super) const GAP_REASON: &str = "the file 'wal' does not go on where the journal ends";
 
@@ -45,23 +43,23 @@ pub(super) fn remove_log(files: &Files) -> io::Result<()> {
     Ok(())
 }
 
+/// Copies what can be read. Whether the hub may start without the rest is decided as for any loss.
 fn copy_store(store: &dyn Store, segments: &Segments) -> Result<(), OpenError> {
     let (mut at, to) = (store.earliest(), store.end().0);
-    let (mut name, mut bytes) = (at, Vec::new());
+    let mut built = SegmentBuilder::new(segments, at);
     while at <= to {
-        let run = store.run(at, to, READ_BYTES)?;
-        let frame = frame::encode(store.epoch(), run.chain, &run.entries).0;
-        if !bytes.is_empty() && (bytes.len() + frame.len()) as u64 > segments.size() {
-            segments.replace(name, &bytes)?;
-            (name, bytes) = (run.entries[0].seq, Vec::new());
-        }
-        bytes.extend_from_slice(&frame);
-        at = run.end().0 + 1;
+        let run = match store.run(at, to, READ_BYTES) {
+            Err(JournalError::Corrupt { .. }) => {
+                at = store.next_readable(at + 1, to)?.unwrap_or(to + 1);
+                continue;
+            }
+            run => run?,
+        };
+        let (frame, _) = frame::encode(store.epoch(), run.chain, &run.entries);
+        built.add(run.entries[0].seq, &frame, true)?;
+        at = run.last() + 1;
     }
-    if !bytes.is_empty() {
-        segments.replace(name, &bytes)?;
-    }
-    Ok(())
+    Ok(built.finish()?)
 }
 
 /// Returns the commits that only the log has. Fails if it does not hold the record that the epoch file names.

@@ -8,14 +8,12 @@ use hub_protocol::Seq;
 use super::queue::Queue;
 use super::repair::RepairState;
 use super::segments::Segments;
+use super::store::READ_BYTES;
 use super::{DiskShared, LogWriter, Store, migrate};
 use crate::journal::JournalError;
 use crate::journal::epoch;
 use crate::journal::sled::{Files, OpenError, Options};
 use crate::journal::snapshot::{self, Snapshots};
-
-/// Bytes of entries that are read at once.
-const READ_BYTES: usize = 256 * 1024;
 
 impl DiskShared {
     pub(super) fn open(
@@ -131,7 +129,7 @@ impl DiskShared {
             if at > logged {
                 bytes += run.bytes() as u64;
             }
-            at = run.end().0 + 1;
+            at = run.last() + 1;
         }
         if chain.is_some_and(|chain| chain != expected) && first <= logged {
             let reason = "the records are not those that were stored".into();

@@ -104,7 +104,7 @@ impl Queue {
         let first = commits.next().filter(|it| it.before == head)?;
         let (mut run, mut bytes) = (first.run.clone(), first.bytes);
         for next in commits {
-            let follows = next.first() == run.entries[run.entries.len() - 1].seq + 1;
+            let follows = next.first() == run.last() + 1;
             bytes += next.bytes;
             if bytes > COPY_BYTES || !follows {
                 break;

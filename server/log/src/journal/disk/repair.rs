@@ -8,15 +8,15 @@ use hub_protocol::Seq;
 
 use super::DiskShared;
 use super::frame;
-use super::segments::Active;
-use super::store::Run;
+use super::segments::{Active, SegmentBuilder};
+use super::store::{READ_BYTES, Run};
 use crate::journal::{JournalError, LostRange, Repairs};
 
-/// Bytes of entries that are read at once.
-const READ_BYTES: usize = 256 * 1024;
 /// The number of rounds in which all segments are verified: half an hour. A round verifies at least `FEWEST` bytes.
 const ROUNDS: u64 = 1800;
 const FEWEST: u64 = 64 * 1024;
+/// The failures after which the pause grows no more: some ten minutes.
+const LONGEST_PAUSE: u32 = 10;
 
 /// The damage that waits for its repair, and the repairs so far.
 #[derive(Debug, Default)]
@@ -28,6 +28,28 @@ pub(super) struct RepairState {
     working: Mutex<()>,
     /// The record at which the verification of the segments goes on.
     verified: Mutex<Seq>,
+    pause: Mutex<Pause>,
+}
+
+/// The rounds without a repair after failed ones: twice as many each time, because an attempt may read and write much.
+#[derive(Debug, Default)]
+struct Pause {
+    failures: u32,
+    left: u32,
+}
+
+impl Pause {
+    /// Whether a repair is due in this round.
+    fn is_over(&mut self) -> bool {
+        let is_over = self.left == 0;
+        self.left = self.left.saturating_sub(1);
+        is_over
+    }
+
+    fn note(&mut self, is_done: bool) {
+        self.failures = if is_done { 0 } else { self.failures + 1 };
+        self.left = (1 << self.failures.min(LONGEST_PAUSE)) / 2;
+    }
 }
 
 impl RepairState {
@@ -40,15 +62,33 @@ impl RepairState {
         sync::lock(&self.working)
     }
 
+    fn first_missing(&self) -> Option<Seq> {
+        sync::lock(&self.missing).first().copied()
+    }
+
     /// Notes that the segments do not have the record `seq`.
     pub(super) fn note_missing(&self, seq: Seq) {
         sync::lock(&self.missing).insert(seq);
     }
 
-    fn note_done(&self, what: String, count: impl FnOnce(&mut Repairs) -> &mut u64) {
+    fn note_rewritten(&self, what: String) {
+        sync::lock(&self.done).segments += 1;
+        self.note_repair(what);
+    }
+
+    fn note_renewed(&self, damage: Option<String>) {
+        sync::lock(&self.done).stores += 1;
+        if let Some(reason) = damage {
+            self.note_repair(format!(
+                "the store is made anew from the segments: {reason}"
+            ));
+        }
+    }
+
+    fn note_repair(&self, what: String) {
         tracing::warn!("{what}");
         let mut done = sync::lock(&self.done);
-        *count(&mut done) += 1;
+        done.count += 1;
         done.last = Some(what);
     }
 }
@@ -67,7 +107,12 @@ impl DiskShared {
         }
         let bytes = FEWEST.max(self.store.bytes() / ROUNDS);
         self.verify_some(usize::try_from(bytes).unwrap_or(usize::MAX))?;
-        self.repair()
+        if !sync::lock(&self.repairs.pause).is_over() {
+            return Ok(());
+        }
+        let repaired = self.repair();
+        sync::lock(&self.repairs.pause).note(repaired.is_ok());
+        repaired
     }
 
     /// Prepares the next segment if it is needed soon.
@@ -89,17 +134,18 @@ impl DiskShared {
     pub(super) fn repair(&self) -> Result<(), JournalError> {
         let _working = self.repairs.work();
         let damage = self.store.damage();
-        if damage.is_some() {
+        let is_renewed = damage.is_some() || self.store.is_too_large();
+        if is_renewed {
             // The segments are the only copy then: all of them, before the store is moved away.
             self.verify_all(|_| ())?;
         }
-        while let Some(at) = { sync::lock(&self.repairs.missing).pop_first() } {
+        while let Some(at) = self.repairs.first_missing() {
             self.rewrite(at)?;
+            sync::lock(&self.repairs.missing).remove(&at);
         }
-        if let Some(reason) = damage {
+        if is_renewed {
             self.store.renew()?;
-            let told = format!("the store is made anew from the segments: {reason}");
-            self.repairs.note_done(told, |it| &mut it.stores);
+            self.repairs.note_renewed(damage);
         }
         Ok(())
     }
@@ -140,7 +186,7 @@ impl DiskShared {
     fn verify(&self, at: Seq, bytes: usize) -> Result<(Seq, bool), JournalError> {
         let head = self.head();
         match self.segments.run(at, head, bytes) {
-            Ok(run) => Ok((run.end().0 + 1, true)),
+            Ok(run) => Ok((run.last() + 1, true)),
             Err(_) if self.store.earliest() > at => Ok((self.store.earliest(), true)),
             Err(JournalError::Corrupt { .. } | JournalError::Io(_)) => {
                 if self.store.lost_at(at).is_none() {
@@ -170,7 +216,7 @@ impl DiskShared {
         let told = format!(
             "{found} records from {at} on were missing in a segment, and are restored from the store"
         );
-        self.repairs.note_done(told, |it| &mut it.segments);
+        self.repairs.note_rewritten(told);
         Ok(())
     }
 
@@ -184,7 +230,7 @@ impl DiskShared {
     /// Writes segments with the records `from` to `to`, with what either copy has. The first one has at least the records up
     /// to `until`. Returns the number of records that only the store had.
     fn write_segments(&self, from: Seq, to: Seq, until: Seq) -> Result<usize, JournalError> {
-        let (mut bytes, mut name, mut restored) = (Vec::new(), from, 0);
+        let (mut built, mut restored) = (SegmentBuilder::new(&self.segments, from), 0);
         let mut at = self.store.earliest().max(from);
         while at <= to {
             let run = match self.segments.run(at, to, READ_BYTES) {
@@ -209,18 +255,10 @@ impl DiskShared {
                 Err(error) => return Err(error),
             };
             let (frame, _) = frame::encode(self.store.epoch(), run.chain, &run.entries);
-            let is_full = (bytes.len() + frame.len()) as u64 > self.segments.size();
-            if is_full && !bytes.is_empty() && at > until {
-                self.segments.replace(name, &bytes)?;
-                bytes.clear();
-                name = run.entries[0].seq;
-            }
-            bytes.extend_from_slice(&frame);
-            at = run.entries[run.entries.len() - 1].seq + 1;
+            built.add(run.entries[0].seq, &frame, at > until)?;
+            at = run.last() + 1;
         }
-        if !bytes.is_empty() {
-            self.segments.replace(name, &bytes)?;
-        }
+        built.finish()?;
         Ok(restored)
     }
 
@@ -267,8 +305,10 @@ impl DiskShared {
         };
         match self.segments.run(at, head, max_bytes) {
             Ok(run) => {
+                let is_damage = !matches!(store_error, JournalError::Full);
                 // The store may have been made anew meanwhile.
-                if at <= stored && at <= self.store.head() && at >= self.store.earliest() {
+                let is_kept = at <= stored && at <= self.store.head();
+                if is_damage && is_kept && at >= self.store.earliest() {
                     self.store.report_damage(store_error.to_string());
                 }
                 Ok(run)

@@ -8,6 +8,7 @@
 //! goes on; where it does not, records are missing.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};
@@ -22,11 +23,13 @@ use crate::journal::JournalError;
 use crate::journal::sled::Files;
 use scan::Scan;
 
+mod build;
 mod scan;
 mod write;
 
+pub(super) use build::SegmentBuilder;
 pub(super) use write::Active;
-use write::Prepared;
+use write::{NEXT, Prepared};
 
 /// Bytes between two places in the index of a segment.
 const INDEXED: u64 = 64 * 1024;
@@ -76,10 +79,12 @@ impl Segments {
         files.disk.private_dir(&dir)?;
         let mut known = BTreeMap::new();
         for path in files.disk.list(&dir)? {
-            match path.file_name().and_then(|it| it.to_str()?.parse().ok()) {
-                Some(first) => drop(known.insert(first, vec![(first, 0)])),
-                // The file that would have become the next segment, or that of an interrupted repair.
-                None => files.disk.remove(&path)?,
+            let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+            let unfinished = name.strip_suffix(".tmp").and_then(first_of);
+            if let Some(first) = first_of(name) {
+                known.insert(first, vec![(first, 0)]);
+            } else if name == NEXT || unfinished.is_some() {
+                files.disk.remove(&path)?;
             }
         }
         // Names that a killed process made may be in memory only.
@@ -99,7 +104,7 @@ impl Segments {
     }
 
     pub(super) fn path(&self, first: Seq) -> PathBuf {
-        self.dir.join(format!("{first:020}"))
+        self.dir.join(name_of(first))
     }
 
     fn scan(&self, first: Seq, offset: u64) -> Scan<'_> {
@@ -217,7 +222,8 @@ impl Segments {
         Ok(found)
     }
 
-    /// Finds the last valid frame; `None` if there is none.
+    /// Finds the last valid frame; `None` if there is none. Fails if nothing of the last segment can be read: its commits may be
+    /// nowhere else.
     pub(super) fn end(&self) -> io::Result<Option<End>> {
         let firsts: Vec<Seq> = sync::read(&self.known).keys().rev().copied().collect();
         for first in firsts {
@@ -235,6 +241,9 @@ impl Segments {
                     offset,
                     size,
                 }));
+            }
+            if let Some(error) = scan.failure() {
+                return Err(error);
             }
         }
         Ok(None)
@@ -280,11 +289,17 @@ impl Segments {
         }
         self.disk.sync(&self.dir)
     }
+}
 
-    /// Returns the bytes of a new segment.
-    pub(super) fn size(&self) -> u64 {
-        self.size
-    }
+/// Returns the name of the segment whose first record is `first`.
+fn name_of(first: Seq) -> String {
+    format!("{first:020}")
+}
+
+/// Returns the first record of the segment with this name; `None` for any other file.
+fn first_of(name: &str) -> Option<Seq> {
+    let first = name.parse().ok()?;
+    (name_of(first) == name).then_some(first)
 }
 
 /// Returns the next frame of a segment; a segment that was removed has none.

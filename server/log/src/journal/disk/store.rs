@@ -7,6 +7,9 @@ use hub_protocol::Seq;
 use crate::journal::sled::JournalOrigin;
 use crate::journal::{Entry, Health, Journal, JournalError, LostRange, block};
 
+/// Bytes of entries that are read at once.
+pub(super) const READ_BYTES: usize = 256 * 1024;
+
 /// Consecutive records, and the chain before them.
 #[derive(Debug, Clone)]
 pub struct Run {
@@ -29,8 +32,12 @@ impl Run {
         for entry in &self.entries {
             block::put_entry(&mut stored, entry);
         }
-        let last = self.entries[self.entries.len() - 1].seq;
-        (last, crc32c::crc32c_append(self.chain, &stored))
+        (self.last(), crc32c::crc32c_append(self.chain, &stored))
+    }
+
+    /// Returns the number of the last record. There must be one.
+    pub(in crate::journal) fn last(&self) -> Seq {
+        self.entries[self.entries.len() - 1].seq
     }
 
     /// Returns the size of the records in bytes.
@@ -85,6 +92,11 @@ pub trait Store: Journal + std::fmt::Debug {
 
     /// Notes why the store must be made anew.
     fn report_damage(&self, reason: String);
+
+    /// Whether the store is to be made anew because of its size. Nothing is wrong with its records.
+    fn is_too_large(&self) -> bool {
+        false
+    }
 
     /// Moves the store away, and begins an empty one.
     fn renew(&self) -> Result<(), JournalError>;

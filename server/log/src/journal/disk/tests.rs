@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hub_core::disk::OsDisk;
+use hub_core::disk::{Disk, OsDisk};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -15,6 +15,9 @@ use crate::journal::snapshot::Snapshots;
 use crate::journal::testing::{
     all, append, append_all, entries, is_readable_from_every_cursor, sizes,
 };
+
+mod renewal;
+mod unreadable;
 
 /// The size of a segment that a few records fill.
 const SMALL: u64 = 16 * 1024;
@@ -57,6 +60,23 @@ fn flip(segment: &Path, at: usize) {
     let mut bytes = fs::read(segment).unwrap();
     bytes[at] ^= 1;
     fs::write(segment, bytes).unwrap();
+}
+
+/// Returns the records that the segments have.
+fn in_segments(journal: &DiskJournal) -> Vec<Entry> {
+    let run = { &journal.shared.segments }.run(1, journal.head(), usize::MAX);
+    run.unwrap().entries
+}
+
+/// Opens a journal whose segments are on this disk. No thread copies.
+fn open_on(disk: Arc<dyn Disk>, dir: &Path, options: Options) -> Result<DiskJournal, OpenError> {
+    let store = Box::new(SledJournal::open(dir, options)?);
+    DiskJournal::over(store, &Files::on(disk, dir), options)
+}
+
+/// The same on the system's disk.
+fn without_copier(dir: &Path) -> DiskJournal {
+    open_on(Arc::new(OsDisk), dir, options()).unwrap()
 }
 
 /// Waits until the store has all records, and nothing is damaged.
@@ -132,8 +152,7 @@ proptest! {
         let stored = append_all(&journal, &commits);
         drop(journal);
         fs::remove_dir_all(dir.path().join("journal")).unwrap();
-        let store = Box::new(SledJournal::open(dir.path(), options()).unwrap());
-        let journal = DiskJournal::over(store, &Files::new(dir.path()), options()).unwrap();
+        let journal = without_copier(dir.path());
         is_readable_from_every_cursor(&journal, &stored, max);
     }
 
@@ -277,6 +296,21 @@ fn trimmed_segments_are_removed() {
 }
 
 #[test]
+fn what_is_no_file_of_the_segments_stays_where_it_is() {
+    let (dir, stored) = made(5);
+    let within = |name: &str| dir.path().join("segments").join(name);
+    fs::write(within("notes.txt"), b"of the person").unwrap();
+    fs::create_dir(within("backup")).unwrap();
+    fs::write(within("00000000000000000030.tmp"), b"half of one").unwrap();
+    assert_eq!(all(&without_copier(dir.path())), stored);
+    let left = ["notes.txt", "backup", "00000000000000000030.tmp", "next"];
+    assert_eq!(
+        left.map(|it| within(it).exists()),
+        [true, true, false, false]
+    );
+}
+
+#[test]
 fn skipped_numbers_are_in_both_copies_and_not_lost() {
     let (dir, journal) = fresh();
     append(&journal, &[10]);
@@ -366,11 +400,7 @@ fn a_damaged_or_missing_segment_is_restored_from_the_store() {
             journal.scrub(drop).unwrap();
             assert_eq!(journal.repairs().segments, 1, "{damaged}");
             assert!(journal.lost_ranges().is_empty());
-            let segments = &journal.shared.segments;
-            let mut at = 1;
-            while at <= journal.head() {
-                at = segments.run(at, journal.head(), 1000).unwrap().end().0 + 1;
-            }
+            assert_eq!(in_segments(&journal), stored);
             drop(journal);
             assert!(missing || fs::read(path).unwrap() != before);
         }
@@ -478,4 +508,41 @@ fn a_directory_that_is_gone_is_noticed_without_any_append() {
         thread::sleep(Duration::from_millis(20));
     }
     assert!(matches!(journal.health(), Health::Failed(_)));
+}
+
+/// Stores records as a hub of format 1 does, in which only the store has them. Some are unreadable.
+fn of_format_1(unreadable: &[Seq]) -> (TempDir, Vec<Entry>) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SledJournal::open(dir.path(), options()).unwrap();
+    let stored = append_all(&store, &vec![vec![3000]; 40]);
+    drop(store);
+    remove_blocks(dir.path(), unreadable);
+    (dir, stored)
+}
+
+#[test]
+fn unreadable_records_of_an_earlier_format_are_a_gap_if_a_snapshot_has_them() {
+    for folded in [5, 30] {
+        let (dir, mut stored) = of_format_1(&[7, 8, 20]);
+        let own = EpochFile::read(&OsDisk, &dir.path().join("epoch")).unwrap();
+        let snapshots = Snapshots::new(&dir.path().join("snapshots"), own.unwrap().epoch);
+        snapshots.save(folded, b"{}").unwrap();
+        if folded < 20 {
+            let error = refusal(&dir);
+            assert!(matches!(error, OpenError::Broken { .. }), "{error}");
+            continue;
+        }
+        stored.retain(|it| ![7, 8, 20].contains(&it.seq));
+        for _ in 0..2 {
+            let journal = without_copier(dir.path());
+            assert_eq!(all(&journal), stored);
+            while journal.shared.store.head() < 40 {
+                journal.copy();
+            }
+            assert_eq!(all(&journal), stored);
+            let lost = journal.lost_ranges();
+            let lost: Vec<_> = lost.iter().map(|it| (it.from, it.to)).collect();
+            assert_eq!(lost, [(7, 8), (20, 20)]);
+        }
+    }
 }

@@ -46,8 +46,7 @@ impl SledShared {
         } else if first > next {
             writer.tail.skip_to = Some(first - 1);
         }
-        let last = run.entries[run.entries.len() - 1].seq;
-        self.commit(&mut writer, &run.entries, last)
+        self.commit(&mut writer, &run.entries, run.last())
     }
 
     /// Writes a block that stands for the lost records from the next one to `last`, after which the chain is `chain`.

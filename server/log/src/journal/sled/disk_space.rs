@@ -64,11 +64,6 @@ impl DiskSpace {
         fits
     }
 
-    /// Whether publishes were refused at the last check.
-    pub(crate) fn is_known_low(&self) -> bool {
-        self.low.load(Ordering::Relaxed)
-    }
-
     /// Whether publishes are refused; checks for room if they are.
     pub(crate) fn is_low(&self) -> bool {
         self.low.load(Ordering::Relaxed) && !self.refresh()

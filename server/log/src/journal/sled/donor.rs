@@ -3,7 +3,7 @@
 use hub_protocol::Seq;
 
 use super::open::open_with_room;
-use super::read::{self, lost, lost::LostRanges};
+use super::read::{self, lost::LostRanges};
 use super::store::BlockStore;
 use super::{Files, OpenError, Options};
 use crate::journal::JournalError;
@@ -51,11 +51,8 @@ impl Donor {
 
     /// Returns the first record from `from` on that can be read.
     pub(in crate::journal) fn next_readable(&self, from: Seq) -> Result<Option<Seq>, JournalError> {
-        if let Ok(run) = self.run(from, 0) {
-            return Ok(Some(run.entries[0].seq));
-        }
-        // The rest of its block cannot be read either.
-        super::store::caught(|| lost::next_readable(&self.store, from, LAST))
+        let next = || read::next_in(&self.store, &self.lost_ranges, true, (from, LAST));
+        super::store::caught(next)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, RwLock};
 
 use hub_core::durable;
@@ -35,6 +35,9 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<SledShared, OpenError
     durable::clear_unfinished(&files.root)?;
     durable::clear_unfinished(&files.snapshots())?;
     let anchor = read_anchor(&files)?;
+    // Before sled opens the file, and changes its size.
+    let is_too_large =
+        options.shrink && { anchor.as_ref() }.is_some_and(|it| renew::is_too_large(&files, it));
     let Opened {
         store,
         anchor,
@@ -71,6 +74,7 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<SledShared, OpenError
         space: DiskSpace::new(&files, options.reserve_bytes, options.floor_bytes)?,
         fault: Mutex::new(None),
         damage: Mutex::new(damage),
+        is_too_large: AtomicBool::new(is_too_large),
         lost_ranges: LostRanges::default(),
         epoch_file,
         place: Mutex::new(place),
@@ -99,8 +103,6 @@ fn open_store(
     options: Options,
 ) -> Result<Opened, OpenError> {
     let has_segments = anchor.as_ref().is_some_and(Anchor::has_segments);
-    // Before sled opens the file, and changes its size.
-    let suspicion = { anchor.as_ref() }.and_then(|it| suspicion(files, it, options));
     let store = match open_sled(files, anchor.as_ref(), options.checks) {
         Err(error) if has_segments && is_damage(&error) => {
             return Ok(damaged(None, anchor, defect(error)));
@@ -111,8 +113,9 @@ fn open_store(
         Some(anchor) => anchor,
         None => begin(&store, files, options.origin)?,
     };
-    if let Some(suspicion) = suspicion {
-        return Ok(damaged(Some(store), Some(anchor), suspicion));
+    if has_segments && files.suspect().exists() {
+        let reason = "the last run could not write or read something".into();
+        return Ok(damaged(Some(store), Some(anchor), reason));
     }
     // sled may panic on unexpected data.
     let checked = catch_unwind(AssertUnwindSafe(|| {
@@ -150,17 +153,6 @@ fn damaged(store: Option<BlockStore>, anchor: Option<Anchor>, reason: String) ->
         end: TailScan::new(&anchor),
         damage: Some(reason),
     }
-}
-
-/// Returns why a store that can be opened is not used.
-fn suspicion(files: &Files, anchor: &Anchor, options: Options) -> Option<String> {
-    if !anchor.has_segments() {
-        return None;
-    }
-    if files.suspect().exists() {
-        return Some("the last run could not write or read something".into());
-    }
-    { options.shrink }.then(|| renew::oversize(files, anchor))?
 }
 
 /// Returns what is wrong with a store, without the advice for a journal that is refused.

@@ -1,5 +1,6 @@
 //! Reads entries from the store. Records that cannot be read are skipped, see [`lost`].
 
+use hub_core::sync;
 use hub_protocol::Seq;
 
 use super::SledShared;
@@ -35,7 +36,7 @@ impl SledShared {
 
     /// Returns the records from `from` to `to`, see [`crate::journal::disk::Store::run`].
     pub(super) fn run(&self, from: Seq, to: Seq, max_bytes: usize) -> Result<Run, JournalError> {
-        if !self.is_open() {
+        if !self.is_there() {
             return Err(store::corrupt(from, ReadError::missing()));
         }
         let chained = self.options.checks.chain;
@@ -44,19 +45,33 @@ impl SledShared {
 
     /// Returns the first record from `from` to `to` that can be read; `None` if there is none.
     pub(super) fn next_readable(&self, from: Seq, to: Seq) -> Result<Option<Seq>, JournalError> {
-        if !self.is_open() {
+        if !self.is_there() {
             return Ok(None);
         }
-        if let Ok(run) = self.run(from, to, 0) {
-            return Ok(Some(run.entries[0].seq));
-        }
-        // The rest of its block cannot be read either.
-        self.with_store(|store| lost::next_readable(store, from, to))
+        let chained = self.options.checks.chain;
+        self.with_store(|store| next_in(store, &self.lost_ranges, chained, (from, to)))
     }
 
-    fn is_open(&self) -> bool {
-        hub_core::sync::read(&self.store).is_some()
+    /// Whether there is a store. One that a full disk closed is there.
+    fn is_there(&self) -> bool {
+        // A renewal holds the store, so its place says what is there after it.
+        let store = sync::read(&self.store);
+        store.is_some() || sync::lock(&self.place).is_some()
     }
+}
+
+/// Returns the first record of `store` in a range that can be read; `None` if there is none.
+pub(super) fn next_in(
+    store: &BlockStore,
+    lost_ranges: &LostRanges,
+    chained: bool,
+    (from, to): (Seq, Seq),
+) -> Result<Option<Seq>, JournalError> {
+    if let Ok(run) = run_in(store, lost_ranges, chained, (from, to), 0) {
+        return Ok(Some(run.entries[0].seq));
+    }
+    // The rest of its block cannot be read either.
+    lost::next_readable(store, from, to)
 }
 
 /// Returns the records of `store` in a range, up to about `max_bytes` but at least one.

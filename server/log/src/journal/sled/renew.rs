@@ -43,13 +43,10 @@ impl SledShared {
         let mut writer = self.writer();
         self.refuse_after_fault()?;
         let mut slot = sync::write(&self.store);
+        // The scrubber must not find that its file is gone.
+        let was_there = sync::lock(&self.place).take().is_some();
         // Its last sync does not matter any more.
         let _ = BlockStore::close(slot.take());
-        self.move_away().map_err(store::io_error)?;
-        open::prepare(&self.files.journal()).map_err(store::io_error)?;
-        let store = reopen(&self.files, self.options.checks)?;
-        durable::sync_dir(&self.files.root)?;
-        remove_file(&self.files.suspect())?;
         let anchor = self.epoch_file.last();
         writer.tail = Tail {
             head: anchor.first - 1,
@@ -57,18 +54,28 @@ impl SledShared {
             ..Tail::default()
         };
         self.head.store(writer.tail.head, Ordering::Release);
+        self.move_away(was_there).map_err(store::io_error)?;
+        open::prepare(&self.files.journal()).map_err(store::io_error)?;
+        let store = reopen(&self.files, self.options.checks)?;
+        durable::sync_dir(&self.files.root)?;
+        remove_file(&self.files.suspect())?;
         let place = OpenedFile::at(&self.files.disk, self.files.db())?;
         *sync::lock(&self.place) = Some(place);
         *slot = Some(store);
         *sync::lock(&self.damage) = None;
+        self.is_too_large.store(false, Ordering::Relaxed);
         Ok(())
     }
 
     /// Moves the old store away, or removes it if there is no room for two.
-    fn move_away(&self) -> io::Result<()> {
+    fn move_away(&self, was_there: bool) -> io::Result<()> {
         let files = &self.files;
         if !is_there(&files.journal())? {
             return Ok(());
+        }
+        if !was_there && is_there(&files.damaged())? {
+            // A failed attempt has left it: the old store is away already.
+            return remove_all(&files.journal());
         }
         remove_all(&files.damaged())?;
         fs::rename(files.journal(), files.damaged())?;
@@ -92,10 +99,17 @@ impl SledShared {
     }
 }
 
-/// Why the store has to be made anew because of its size; sled does not return the space of dropped entries.
-pub(super) fn oversize(files: &Files, anchor: &Anchor) -> Option<String> {
+/// Whether the store has to be made anew because of its size; sled does not return the space of dropped entries.
+pub(super) fn is_too_large(files: &Files, anchor: &Anchor) -> bool {
     let size = fs::metadata(files.db()).map_or(0, |file| file.len());
-    let is_large = size >= SMALL && size / disk_space::SPARSE >= anchor.bytes;
-    let bytes = anchor.bytes;
-    is_large.then(|| format!("its file has {size} bytes for {bytes} bytes of records"))
+    let (bytes, is_kept_twice) = (anchor.bytes, anchor.has_segments());
+    let is_too_large = is_kept_twice && size >= SMALL && size / disk_space::SPARSE >= bytes;
+    if is_too_large {
+        tracing::info!(
+            size,
+            bytes,
+            "the store is made anew, because its file is large"
+        );
+    }
+    is_too_large
 }

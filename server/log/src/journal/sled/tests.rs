@@ -109,6 +109,12 @@ pub(in crate::journal) fn remove_blocks(dir: &Path, seqs: &[Seq]) {
     store.sync().unwrap();
 }
 
+/// Returns a call that closes the store as a full disk does, when it cannot be opened again at once.
+pub(in crate::journal) fn closing(journal: &SledJournal) -> impl Fn() + use<> {
+    let shared = Arc::clone(&journal.shared);
+    move || drop(sync::write(&shared.store).take())
+}
+
 #[test]
 fn an_empty_journal_begins_at_record_one() {
     let (_dir, journal) = fresh();

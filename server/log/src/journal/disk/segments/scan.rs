@@ -2,7 +2,7 @@
 //! follows from the numbers and the chain of those around it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use hub_core::disk::Disk;
@@ -92,37 +92,11 @@ impl<'a> Scan<'a> {
         self.failure
     }
 
-    /// Reads the sectors that can be read, with zeros for the others. Fails if none can.
-    fn read_around(&mut self, from: u64, bytes: usize, error: io::Error) -> io::Result<Vec<u8>> {
-        let (mut found, mut is_readable) = (Vec::new(), false);
-        while found.len() < bytes {
-            let at = from + found.len() as u64;
-            match self.disk.read_at(&self.path, at, SECTOR) {
-                Err(error) if is_bad_sector(&error) => found.resize(found.len() + SECTOR, 0),
-                piece => {
-                    let piece = piece?;
-                    is_readable = true;
-                    if piece.is_empty() {
-                        break;
-                    }
-                    found.extend(piece);
-                }
-            }
-        }
-        if !is_readable {
-            return Err(error);
-        }
-        self.failure = Some(error);
-        Ok(found)
-    }
-
     /// Reads more bytes. Returns `false` at the end of the file.
     fn fill(&mut self, bytes: usize) -> io::Result<bool> {
         let end = self.at + self.buffer.len() as u64;
-        let more = match self.disk.read_at(&self.path, end, bytes) {
-            Err(error) if is_bad_sector(&error) => self.read_around(end, bytes, error)?,
-            more => more?,
-        };
+        let (more, failure) = read_around(self.disk, &self.path, end, bytes)?;
+        self.failure = failure.or(self.failure.take());
         if more.is_empty() {
             return Ok(false);
         }
@@ -133,6 +107,38 @@ impl<'a> Scan<'a> {
         };
         Ok(true)
     }
+}
+
+/// Reads up to `bytes` bytes of a file, fewer only at its end, with zeros for the sectors that cannot be read. Returns why
+/// one could not be read.
+pub(super) fn read_around(
+    disk: &dyn Disk,
+    path: &Path,
+    from: u64,
+    bytes: usize,
+) -> io::Result<(Vec<u8>, Option<io::Error>)> {
+    let failure = match disk.read_at(path, from, bytes) {
+        Err(error) if is_bad_sector(&error) => error,
+        found => return Ok((found?, None)),
+    };
+    let rest = disk.size(path)?.saturating_sub(from);
+    let bytes = usize::try_from(rest).map_or(bytes, |rest| rest.min(bytes));
+    let mut found = Vec::with_capacity(bytes);
+    while found.len() < bytes {
+        let at = from + found.len() as u64;
+        let length = SECTOR.min(bytes - found.len());
+        match disk.read_at(path, at, length) {
+            Err(error) if is_bad_sector(&error) => found.resize(found.len() + length, 0),
+            piece => {
+                let piece = piece?;
+                if piece.is_empty() {
+                    break;
+                }
+                found.extend(piece);
+            }
+        }
+    }
+    Ok((found, Some(failure)))
 }
 
 fn is_bad_sector(error: &io::Error) -> bool {

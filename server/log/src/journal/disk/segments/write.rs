@@ -6,13 +6,14 @@ use hub_core::disk::DiskFile;
 use hub_core::sync;
 use hub_protocol::Seq;
 
+use super::scan::read_around;
 use super::{End, INDEXED, Segments};
 use crate::journal::JournalError;
 use crate::journal::disk::frame;
 use crate::journal::sled::{OpenedFile, io_error};
 
 /// The file that becomes the next segment.
-const NEXT: &str = "next";
+pub(super) const NEXT: &str = "next";
 /// The unit of a segment that is made on a full disk.
 const SMALLEST: u64 = 64 * 1024;
 static ZEROS: [u8; 64 * 1024] = [0; 64 * 1024];
@@ -59,7 +60,8 @@ impl Segments {
         }
         let path = self.path(end.first);
         if anew {
-            let bytes = self.disk.read(&path)?;
+            let size = usize::try_from(end.size).map_err(io::Error::other)?;
+            let (bytes, _) = read_around(&*self.disk, &path, 0, size)?;
             self.disk.replace(&path, &[&bytes])?;
         } else {
             self.disk.sync(&path)?;
@@ -151,12 +153,20 @@ impl Segments {
 
     /// Makes the file that becomes the next segment; a smaller one if the disk is full.
     fn allocate(&self, length: u64) -> Result<Prepared, JournalError> {
+        let smaller = length.next_multiple_of(SMALLEST).min(self.size);
+        if !self.has_room() {
+            return self.fill(smaller);
+        }
         match self.fill(self.size) {
-            Err(JournalError::Full) if self.size > SMALLEST => {
-                self.fill(length.next_multiple_of(SMALLEST))
-            }
+            Err(JournalError::Full) => self.fill(smaller),
             filled => filled,
         }
+    }
+
+    /// Whether the disk has room for a whole segment. As much stays free, because what fills the disk takes the room of what
+    /// must be written.
+    fn has_room(&self) -> bool {
+        self.disk.free(&self.dir) >= 2 * self.size
     }
 
     fn fill(&self, size: u64) -> Result<Prepared, JournalError> {
@@ -179,10 +189,10 @@ impl Segments {
         })
     }
 
-    /// Makes the file that becomes the next segment, if there is none.
+    /// Makes the file that becomes the next segment, if there is none and the disk has room.
     pub(in crate::journal::disk) fn prepare(&self) -> Result<(), JournalError> {
         let mut prepared = sync::lock(&self.prepared);
-        if prepared.is_none() {
+        if prepared.is_none() && self.has_room() {
             *prepared = Some(self.fill(self.size)?);
         }
         Ok(())

@@ -1,0 +1,115 @@
+//! A store that is made anew, or that is only closed.
+
+use std::os::unix::fs::MetadataExt;
+
+use super::*;
+use crate::journal::sled::tests::closing;
+
+fn inode(path: &Path) -> u64 {
+    fs::metadata(path).unwrap().ino()
+}
+
+/// Returns the first 120 records that the store has.
+fn in_store(journal: &DiskJournal) -> Vec<Entry> {
+    { journal.shared.store.run(1, 120, usize::MAX) }
+        .unwrap()
+        .entries
+}
+
+/// A journal whose store has all records and is closed, as after a full disk.
+fn closed() -> (TempDir, DiskJournal, Vec<Entry>) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SledJournal::open(dir.path(), options()).unwrap();
+    let close = closing(&store);
+    let files = Files::new(dir.path());
+    let journal = DiskJournal::over(Box::new(store), &files, options()).unwrap();
+    let stored = append_all(&journal, &vec![vec![700, 10, 900]; 40]);
+    journal.copy_all(drop).unwrap();
+    close();
+    (dir, journal, stored)
+}
+
+#[test]
+fn a_store_that_a_full_disk_closed_is_not_damaged() {
+    let (dir, journal, stored) = closed();
+    let db = dir.path().join("journal/db");
+    let before = inode(&db);
+    assert_eq!(all(&journal), stored);
+    assert_eq!(journal.shared.store.damage(), None);
+    append(&journal, &[10]);
+    journal.copy();
+    assert_eq!(in_store(&journal), stored);
+    assert_eq!(journal.repairs(), Repairs::default());
+    assert_eq!(inode(&db), before);
+}
+
+#[test]
+fn a_record_that_only_a_closed_store_has_is_not_lost() {
+    let (dir, journal, stored) = closed();
+    flip(&segments(dir.path())[0], 800);
+    let refused = journal.read(1, 10);
+    assert!(matches!(refused, Err(JournalError::Full)), "{refused:?}");
+    assert!(journal.scrub(drop).is_err());
+    assert!(journal.lost_ranges().is_empty());
+    assert_eq!(journal.health(), Health::Sound);
+    append(&journal, &[10]);
+    journal.copy_all(drop).unwrap();
+    journal.scrub(drop).unwrap();
+    assert_eq!(all(&journal)[..stored.len()], stored);
+    assert_eq!(journal.repairs().segments, 1);
+}
+
+#[test]
+fn a_store_that_cannot_be_made_anew_fails_nothing_and_is_tried_less_and_less() {
+    let (dir, stored) = made(40);
+    // Nothing can be a file there.
+    fs::create_dir(dir.path().join("suspect")).unwrap();
+    let journal = without_copier(dir.path());
+    let (mut tries, mark) = (0, dir.path().join("journal/mark"));
+    let old = inode(&dir.path().join("journal/db"));
+    for _ in 0..20 {
+        fs::write(&mark, b"").unwrap();
+        journal.copy();
+        tries += u32::from(!mark.exists());
+        journal.shared.store.check_place().unwrap();
+    }
+    assert!((2..8).contains(&tries), "{tries}");
+    assert_eq!(inode(&dir.path().join("journal.damaged/db")), old);
+    assert_eq!(journal.health(), Health::Sound);
+    assert_eq!(all(&journal), stored);
+    fs::remove_dir(dir.path().join("suspect")).unwrap();
+    while journal.repairs().stores == 0 {
+        journal.copy();
+    }
+    journal.copy_all(drop).unwrap();
+    assert_eq!(in_store(&journal), stored);
+}
+
+#[test]
+fn a_large_store_is_made_anew_and_counts_as_no_repair() {
+    for is_missing in [false, true] {
+        let (dir, stored) = made(40);
+        let db = dir.path().join("journal/db");
+        let file = fs::File::options().write(true).open(&db).unwrap();
+        file.set_len(80 << 20).unwrap();
+        if is_missing {
+            fs::remove_file(segments(dir.path()).pop().unwrap()).unwrap();
+        }
+        let before = inode(&db);
+        let options = Options {
+            shrink: true,
+            ..options()
+        };
+        let journal = open_on(Arc::new(OsDisk), dir.path(), options).unwrap();
+        assert_eq!(journal.shared.store.damage(), None);
+        journal.copy();
+        journal.copy_all(drop).unwrap();
+        assert_ne!(inode(&db), before);
+        assert_eq!(all(&journal), stored);
+        assert_eq!(in_segments(&journal), stored);
+        let (repairs, repaired) = (journal.repairs(), u64::from(is_missing));
+        assert_eq!(repairs.stores, 1);
+        assert_eq!((repairs.segments, repairs.count()), (repaired, repaired));
+        assert_eq!(repairs.last.is_some(), is_missing);
+    }
+}
