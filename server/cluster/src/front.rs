@@ -180,9 +180,11 @@ fn rebuilt(parts: &Parts, body: &Bytes) -> Request {
 async fn request_head(cluster: &Cluster, parts: &Parts) -> Result<CallRequest, ApiError> {
     let caller = Caller::of(&parts.extensions);
     let path = parts.uri.path();
-    let names_a_process = path.starts_with("/hooks/") || path.starts_with("/sessions/");
+    // Those that name a process, or are allowed to what runs in a session.
+    let roots = ["/hooks/", "/sessions/", "/questions/", "/notifications"];
+    let asks_for_process = roots.iter().any(|root| path.starts_with(root));
     let lineage = match parts.method {
-        Method::POST | Method::PUT | Method::DELETE if names_a_process => caller.lineage().await,
+        Method::POST | Method::PUT | Method::DELETE if asks_for_process => caller.lineage().await,
         _ => None,
     };
     Ok(CallRequest {

@@ -32,13 +32,14 @@ impl Origin {
         }
     }
 
-    /// Whether the request comes from a process that runs this session, or from below one; `None` if no process of this machine
-    /// runs it.
+    /// Whether the request comes from a process that runs this session, or from below one; `None` if it does not and no process
+    /// of this machine runs the session.
     pub(crate) fn runs(&self, session: &Session) -> Option<bool> {
-        let mut processes = session.processes().filter(|it| is_alive(it)).peekable();
-        processes.peek()?;
-        let caller = self.0.as_ref();
-        Some(processes.any(|it| caller.is_some_and(|caller| caller.has(it))))
+        let is_caller = |it: &Process| self.0.as_ref().is_some_and(|caller| caller.has(it));
+        if session.processes().any(is_caller) {
+            return Some(true);
+        }
+        session.processes().any(is_alive).then_some(false)
     }
 }
 
