@@ -326,18 +326,21 @@ fn an_agent_takes_no_question_that_is_for_a_person_from_the_persons_sight() {
     assert_eq!(place.questions().len(), 0);
 }
 
+/// A hook event of the session `victim`.
+fn hook_of_victim(socket: &Path, event: &str, more: &Value) -> String {
+    let mut body = json!({ "hook_event_name": event, "session_id": "victim" });
+    let more = more.as_object().expect("an object").clone();
+    body.as_object_mut().expect("an object").extend(more);
+    request(socket, "POST", "/hooks/claude?project=default", &body)
+}
+
 #[test]
 fn an_agent_takes_nothing_that_another_session_has_for_the_person() {
     let place = Place::with_hub();
     let socket = socket(&place);
     let mut victim = hub_harness::session_process(&socket, "victim");
     let call = |method: &str, path: &str, body: Value| request(&socket, method, path, &body);
-    let hook = |event: &str, more: Value| {
-        let mut body = json!({ "hook_event_name": event, "session_id": "victim" });
-        let more = more.as_object().expect("an object").clone();
-        body.as_object_mut().expect("an object").extend(more);
-        call("POST", "/hooks/claude?project=default", body)
-    };
+    let hook = |event: &str, more: Value| hook_of_victim(&socket, event, &more);
     let edit = json!({ "tool_name": "Bash", "tool_input": { "command": "make" } });
     let post = |kind: &str| {
         call(
@@ -369,9 +372,16 @@ fn an_agent_takes_nothing_that_another_session_has_for_the_person() {
             .filter(|it| it.from.as_str() == "victim")
             .count()
     };
+    // A command of an agent is no second process of another session.
+    let start = json!({ "hook_event_name": "SessionStart", "session_id": "victim" });
+    let joins = call("POST", "/hooks/claude?project=default&pid=@PID@", start);
     let prompt = json!({ "prompt": "go" });
     let by = json!({ "by": "victim" });
     for (asked, refused) in [
+        (
+            format!("{joins}; {}", hook("UserPromptSubmit", prompt.clone())),
+            true,
+        ),
         (hook("UserPromptSubmit", prompt.clone()), true),
         (hook("PostToolUse", edit.clone()), true),
         (hook("PermissionRequest", edit), true),

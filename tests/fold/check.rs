@@ -100,12 +100,7 @@ impl Driver {
 
     /// The ids of the open needs, of one session or of all.
     pub(crate) fn needs(&self, of: Option<&InboxName>) -> impl Iterator<Item = String> {
-        let limits = WakeLimits {
-            per_sender_per_minute: 1,
-            per_hour: 1,
-        };
-        let waiters = SharedWaiters::from(Waiters::new(limits, 0, 0, std::time::Instant::now()));
-        let found = needs::list_at(&self.state, &waiters, self.now).into_iter();
+        let found = needs::list_at(&self.state, &nobody(), self.now).into_iter();
         let open = found.map(|it| it.need).filter(Need::is_open);
         open.filter(move |it| of.is_none() || it.session.as_ref() == of)
             .map(|it| it.id)
@@ -162,4 +157,13 @@ impl Driver {
         assert_eq!(bytes(&state), bytes(&self.state));
         assert_eq!(state, self.state);
     }
+}
+
+/// Waiters of a hub at which nobody waits.
+pub(crate) fn nobody() -> SharedWaiters {
+    let limits = WakeLimits {
+        per_sender_per_minute: 1,
+        per_hour: 1,
+    };
+    SharedWaiters::from(Waiters::new(limits, 0, 0, std::time::Instant::now()))
 }

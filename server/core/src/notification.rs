@@ -106,6 +106,12 @@ impl Draft {
         notice
     }
 
+    /// Whether it reports that its session works again or has completed its work, which ends what the session has asked.
+    pub fn ends_questions(&self) -> bool {
+        let state = self.body.kind.session_state();
+        self.explicit_kind && matches!(state, Some(SessionState::Working | SessionState::Complete))
+    }
+
     /// Makes it wake no waiter, and says why.
     pub fn ride_along(&mut self, why: &str) {
         self.body.rides_along = Some(why.into());

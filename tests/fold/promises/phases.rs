@@ -1,9 +1,11 @@
 //! The phase of a session: whether it waits for the person.
 
 use hub_core::fold::SessionPhase;
-use hub_protocol::PhaseName;
+use hub_engine::needs;
+use hub_protocol::{NeedKind, PhaseName};
 
 use super::*;
+use crate::check::nobody;
 
 impl Hub {
     fn phase(&self, id: &str) -> SessionPhase {
@@ -289,6 +291,21 @@ fn a_session_that_went_on_by_itself_or_for_which_the_person_did_not_choose_it_is
     let (mut hub, at) = limited(true);
     hub.hook("w1", AgentEvent::Cleared);
     assert_eq!(told_at(&mut hub, at.plus_millis(HOUR)), [""; 0]);
+}
+
+#[test]
+fn a_limit_that_is_over_is_the_persons_turn() {
+    for resumes in [false, true] {
+        let (mut hub, at) = limited(resumes);
+        let kind = |hub: &Hub| {
+            let found = needs::list_at(&hub.state, &nobody(), hub.now);
+            found[0].need.kind
+        };
+        told_at(&mut hub, at.plus_millis(60_000));
+        assert_eq!(kind(&hub), NeedKind::Limit);
+        hub.now = hub.now.plus_millis(1);
+        assert_eq!(kind(&hub), NeedKind::Turn);
+    }
 }
 
 #[test]

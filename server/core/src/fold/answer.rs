@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hub_protocol::{
     AnswerDelivery, InboxName, Kind, Place, Post, ProjectName, QuestionState, Seq, SessionInfo,
-    SessionState, Timestamp, Way,
+    Timestamp, Way,
 };
 
 use super::delivery::is_proof;
@@ -345,8 +345,8 @@ impl Transaction<'_> {
     pub(super) fn close_questions(&mut self, draft: &Draft) {
         let it = &draft.body;
         let from = self.state.sessions.resolve(&it.project, &it.from);
-        if let Some((session, SessionState::Working | SessionState::Complete)) =
-            self.session_change(draft, from)
+        if draft.ends_questions()
+            && let Some((session, _)) = self.session_change(draft, from)
         {
             let asker = (&it.project, &session);
             let earlier = |it: &Question| it.ts <= draft.body.ts;

@@ -10,7 +10,7 @@ use axum::extract::FromRequestParts;
 use axum::http::Extensions;
 use axum::http::request::Parts;
 use hub_core::confirmed::Confirmed;
-use hub_core::fold::Session;
+use hub_core::fold::{Session, SessionKey, State};
 use hub_engine::Hub;
 use hub_protocol::process::{boot_id, started};
 use hub_protocol::{InboxName, Process, ProjectName, SessionInfo};
@@ -77,14 +77,21 @@ impl LocalClaim {
         (project, session): (ProjectName, InboxName),
     ) -> Result<Confirmed, ApiError> {
         let (known, named) = hub.read(|state, waiters| {
-            let (project, key) = state.sessions.resolve_key(project, session);
-            let session = state.sessions.get(&project, &key);
+            let place = state.sessions.resolve_key(project, session);
+            let session = state.sessions.get(&place.0, &place.1);
             let known = session.and_then(|it| it.info()?.process.clone());
-            let (claimed, waiters) = (origin.0.as_ref().zip(self.pid), waiters.read());
-            let named = claimed.and_then(|(it, pid)| it.named(pid, waiters.agents()));
-            (known, named.cloned())
+            let known = known.filter(is_alive);
+            let named = || {
+                let (caller, pid) = origin.0.as_ref().zip(self.pid)?;
+                let named = caller.named(pid, waiters.read().agents())?;
+                let is_own = known.as_ref().is_none_or(|it| caller.has(it));
+                let holds = is_own || !is_command(state, &place, (caller, named));
+                holds.then(|| named.clone())
+            };
+            let named = named();
+            (known, named)
         })?;
-        let confirmed = self.of(origin.0.as_ref(), named, known.filter(is_alive).as_ref());
+        let confirmed = self.of(origin.0.as_ref(), named, known.as_ref());
         for process in confirmed.process.iter().chain(&confirmed.other) {
             note(hub, process)?;
         }
@@ -133,6 +140,14 @@ impl LocalClaim {
             pane_delivery: self.pane_delivery.filter(|_| is_own),
         }
     }
+}
+
+/// Whether a process is a command of another session: it runs below that session's process, and is no session's itself.
+fn is_command(state: &State, place: &SessionKey, (caller, named): (&Lineage, &Process)) -> bool {
+    let alive = state.sessions.iter(None).filter(|(_, _, it)| it.is_alive());
+    let others = alive.filter(|(project, key, _)| (*project, *key) != (&place.0, &place.1));
+    let mut above = others.flat_map(|(_, _, it)| it.processes());
+    above.any(|it| it != named && caller.has(it))
 }
 
 /// Keeps a process of this machine as an agent's: its session may name another one later.

@@ -13,7 +13,7 @@ use axum::{Extension, Json};
 use hub_agents::{HookReply, render};
 use hub_core::answer::AnswerKind;
 use hub_core::command::{AgentEvent, HeldHook, IdempotencyKey};
-use hub_core::fold::{Inbox, Session, SessionKey};
+use hub_core::fold::{Inbox, SessionKey};
 use hub_core::record::TurnCause;
 use hub_core::waiters::{Batch, MAX_TEXT_BYTES, Offered, WaitSpec};
 use hub_engine::Hub;
@@ -96,9 +96,8 @@ async fn demand_own(
     if matches!(request.event.happened, Started | Resumed | Seen) {
         return Ok(());
     }
-    let is_others = |it: &Session| origin.runs(it) == Some(false);
-    let kept = |it: Option<&Session>| it.is_some_and(is_others);
-    let Some(kept) = refused::kept_question(&request.hub, place.clone(), kept)? else {
+    let is_others = |own| own == Some(false);
+    let Some(kept) = refused::kept_question(&request.hub, place.clone(), origin, is_others)? else {
         return Ok(());
     };
     let allowed = caller.refuse_agents(&request.hub).await;

@@ -11,7 +11,7 @@ use hub_engine::Hub;
 use hub_engine::draft::{self, Context};
 use hub_engine::refused::AnswerAttempt;
 use hub_engine::writer::Done;
-use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, PublishedBatch, SessionState};
+use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, PublishedBatch};
 
 use super::created_unless;
 use super::refused;
@@ -127,7 +127,7 @@ async fn store(
     for post in posts {
         drafts.push(draft::prepare(post, &context)?);
     }
-    for draft in drafts.iter_mut().filter(|it| it.explicit_kind) {
+    for draft in drafts.iter_mut().filter(|it| it.ends_questions()) {
         draft.is_others = Box::pin(ends_anothers_approval(hub, caller, draft)).await?;
     }
     let project = drafts
@@ -145,10 +145,6 @@ async fn ends_anothers_approval(
     draft: &Draft,
 ) -> Result<bool, ApiError> {
     let (project, from) = (&draft.body.project, &draft.body.from);
-    let state = draft.body.kind.session_state();
-    if !matches!(state, Some(SessionState::Working | SessionState::Complete)) {
-        return Ok(false);
-    }
     let asks = hub.read(|state, _| {
         let key = state.sessions.resolve(project, from);
         let is_its = |it: &Question| it.from == *key && it.is_for_person();

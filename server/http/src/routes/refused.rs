@@ -1,6 +1,6 @@
 //! Records the refused attempts of clients to settle what is for a person.
 
-use hub_core::fold::{Question, Session, SessionKey};
+use hub_core::fold::{Question, SessionKey};
 use hub_engine::Hub;
 use hub_engine::refused::AnswerAttempt;
 use hub_protocol::{InboxName, Seq};
@@ -8,6 +8,7 @@ use hub_protocol::{InboxName, Seq};
 use crate::error::{ApiError, Code};
 use crate::request::caller::Caller;
 use crate::request::evidence::Witness;
+use crate::request::local::Origin;
 
 /// Returns the outcome of an attempt, and records it if it was refused because the question is for a person.
 pub(super) async fn recorded<T>(
@@ -24,18 +25,19 @@ pub(super) async fn recorded<T>(
     outcome
 }
 
-/// The first open question of this session that is kept for a person, if `is_stranger` says that the request is none of the
-/// session's own.
+/// The first open question of this session that is kept for a person, if `is_strangers` says so of what [`Origin::runs`] says.
 pub(super) fn kept_question(
     hub: &Hub,
     (project, session): SessionKey,
-    is_stranger: impl FnOnce(Option<&Session>) -> bool,
+    origin: &Origin,
+    is_strangers: impl FnOnce(Option<bool>) -> bool,
 ) -> Result<Option<Seq>, ApiError> {
     Ok(hub.read(|state, _| {
         let (project, key) = state.sessions.resolve_key(project, session);
         let is_kept = |it: &Question| it.from == key && it.is_kept_for_person();
         let kept = state.questions.first_open(&project, is_kept)?;
-        is_stranger(state.sessions.get(&project, &key)).then_some(kept)
+        let session = state.sessions.get(&project, &key);
+        is_strangers(session.and_then(|it| origin.runs(it))).then_some(kept)
     })?)
 }
 

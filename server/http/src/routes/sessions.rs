@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use hub_core::command::{Command, Refusal};
-use hub_core::fold::Session as FoldSession;
 use hub_core::notification::is_longer;
 use hub_engine::{Hub, phase, sessions};
 use hub_protocol::{InboxName, ProjectName, Session, SessionInfo, Sessions, Source};
@@ -153,8 +152,7 @@ pub(super) async fn end(
     origin: Origin,
 ) -> Result<Json<Session>, ApiError> {
     let place = (project.clone(), session.clone());
-    let is_own = |it: &FoldSession| origin.runs(it) == Some(true);
-    let kept = refused::kept_question(&hub, place, |it| !it.is_some_and(is_own))?;
+    let kept = refused::kept_question(&hub, place, &origin, |own| own != Some(true))?;
     refused::demand_person(&hub, (caller, &witness), kept).await?;
     let command = Command::End {
         project: project.clone(),

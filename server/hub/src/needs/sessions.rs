@@ -10,9 +10,8 @@ use hub_protocol::{
 use super::replies::{self, Reply, ReplyWay};
 use super::{Close, FoundNeed, id_of, silenced};
 
-/// How long after the end of its limit a session has gone on, if it goes on by itself: the hub wakes them one after another
-/// within a minute, and the next turn begins soon.
-const RESUMED_WITHIN_MS: i64 = 2 * 60 * 1000;
+/// How long after the hub would have woken it a session has gone on after its limit, in milliseconds: the next turn begins soon.
+const GOES_ON_WITHIN_MS: i64 = 60 * 1000;
 
 /// What a session needs, unless it asks: then its questions are the needs. A message of the person that is on its way is an
 /// answered turn, and one that nothing delivers is the person's turn again.
@@ -56,7 +55,9 @@ fn of_phase(
     phase: SessionPhase,
     now: Timestamp,
 ) -> Option<FoundNeed> {
-    let was_limited = phase.until.is_some_and(|until| is_over(until, now));
+    let resume = session.resume();
+    let went_on_at = resume.map(|(at, _)| at).or(phase.until);
+    let was_limited = went_on_at.is_some_and(|at| at.plus_millis(GOES_ON_WITHIN_MS) < now);
     let kind = match phase.name {
         PhaseName::YourTurn => NeedKind::Turn,
         PhaseName::Blocked if session.is_alive() && was_limited => NeedKind::Turn,
@@ -78,7 +79,7 @@ fn of_phase(
             kind,
             since: phase.since,
             until: phase.until,
-            resume: session.resume().map(|(at, chosen)| Resume { at, chosen }),
+            resume: resume.map(|(at, chosen)| Resume { at, chosen }),
             notification: phase.report,
             revision: phase.report.unwrap_or(session.seq),
             whole: phase.reason.map(|text| Whole {
@@ -95,11 +96,6 @@ fn of_phase(
         close: Some(Close::Session(place.clone(), session.seq)),
         ..FoundNeed::default()
     })
-}
-
-/// Whether a limit has ended, and with it the time in which the hub wakes the session.
-fn is_over(until: Timestamp, now: Timestamp) -> bool {
-    until.plus_millis(RESUMED_WITHIN_MS) < now
 }
 
 /// The turn of a session to which the person has sent a message.
@@ -161,17 +157,5 @@ fn need_of(state: &State, place: &SessionKey, session: &Session, now: Timestamp)
         silenced: silenced(state, (project, key), now),
         answerable: session.is_alive(),
         ..Need::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_limit_is_over_when_its_session_would_have_gone_on() {
-        let until = Timestamp::from_millis(1_000_000);
-        assert!(!is_over(until, until.plus_millis(RESUMED_WITHIN_MS)));
-        assert!(is_over(until, until.plus_millis(RESUMED_WITHIN_MS + 1)));
     }
 }
