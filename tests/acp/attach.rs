@@ -145,7 +145,7 @@ fn a_session_that_the_agent_does_not_load_has_ended() {
 }
 
 #[test]
-fn what_the_agent_starts_is_not_detached_itself() {
+fn a_program_of_the_agent_is_not_detached_itself() {
     let scene = Scene::new();
     detached(&scene, &[]);
     let mut terminal = scene.acp(&["attach", "fig"], &[]);

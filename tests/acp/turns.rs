@@ -213,7 +213,7 @@ fn an_error_a_limit_and_a_cancel_are_phases() {
 }
 
 #[test]
-fn what_the_agent_does_not_take_in_its_turn_is_the_next_prompt() {
+fn words_that_the_agent_does_not_take_in_its_turn_are_the_next_prompt() {
     for outcome in ["promptRequired", "failed", "error"] {
         let scene = Scene::new();
         let mut program = scene.run(&["--steering", &format!("--outcome={outcome}")]);
@@ -237,7 +237,7 @@ fn what_the_agent_does_not_take_in_its_turn_is_the_next_prompt() {
 }
 
 #[test]
-fn what_is_pending_outlives_the_cancel_of_its_prompt() {
+fn pending_notifications_outlive_the_cancel_of_their_prompt() {
     let scene = Scene::new();
     let mut program = scene.run(&[]);
     let go = scene.path("go");

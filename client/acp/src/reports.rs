@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_acknowledged_is_given_and_offered_again() {
+    async fn a_text_without_acknowledgement_is_given_and_offered_again() {
         let dir = tempfile::tempdir().unwrap();
         let socket = dir.path().join("hub.sock");
         let listener = UnixListener::bind(&socket).unwrap();

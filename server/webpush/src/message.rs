@@ -105,7 +105,7 @@ impl Known {
 
     /// The tags that the device may show once it gets this message.
     pub(crate) fn shown_after(&self, message: Option<&Message>) -> BTreeSet<String> {
-        // What is to be closed is among them until that is accepted.
+        // A notification to be closed is among them until its end is accepted.
         let tag = message.map(|it| it.tag().to_owned());
         self.shown.iter().cloned().chain(tag).collect()
     }

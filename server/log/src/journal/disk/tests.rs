@@ -296,7 +296,7 @@ fn trimmed_segments_are_removed() {
 }
 
 #[test]
-fn what_is_no_file_of_the_segments_stays_where_it_is() {
+fn a_file_that_is_no_segment_stays_where_it_is() {
     let (dir, stored) = made(5);
     let within = |name: &str| dir.path().join("segments").join(name);
     fs::write(within("notes.txt"), b"of the person").unwrap();

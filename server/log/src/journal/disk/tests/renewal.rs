@@ -62,7 +62,7 @@ fn a_record_that_only_a_closed_store_has_is_not_lost() {
 #[test]
 fn a_store_that_cannot_be_made_anew_fails_nothing_and_is_tried_less_and_less() {
     let (dir, stored) = made(40);
-    // Nothing can be a file there.
+    // A directory is in the place of the file.
     fs::create_dir(dir.path().join("suspect")).unwrap();
     let journal = without_copier(dir.path());
     let (mut tries, mark) = (0, dir.path().join("journal/mark"));
