@@ -151,14 +151,19 @@ impl Pane {
         self.tmux("send-keys -t", &[&[self.id.as_str()], keys].concat());
     }
 
-    /// Types a text, and waits until the program has echoed it, ignoring line breaks and blanks.
+    /// Types a text, and waits until the program has echoed it, ignoring line breaks and blanks. A program that reads a
+    /// key together with an Escape before it takes both for one key, so a line without its beginning is typed again.
     pub fn type_in(&self, text: &str) {
-        self.tmux("send-keys -t", &[&self.id, "-l", "--", text]);
         let bare = |text: &str| text.split_whitespace().collect::<String>();
         let wanted = bare(text);
-        self.until(&format!("{text:?} is typed"), |shown| {
-            bare(shown).contains(&wanted)
-        });
+        let is_typed = |shown: &str| bare(shown).contains(&wanted);
+        let write = || self.tmux("send-keys -t", &[&self.id, "-l", "--", text]);
+        write();
+        if within(PATIENCE / 8, || is_typed(&self.text()).then_some(())).is_none() {
+            self.press(&["C-u"]);
+            write();
+        }
+        self.until(&format!("{text:?} is typed"), is_typed);
     }
 
     /// Returns the exit code of an ended program; -1 if tmux knows none, as after a signal.
