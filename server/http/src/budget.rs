@@ -26,10 +26,10 @@ use crate::request::payload::{MAX_BODY_BYTES, Payload};
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 19;
 
-/// How long a kind that rests does so for the time that it worked, so that over time it has a twentieth of a processor.
-const REST: u32 = 19;
-/// The rest that a kind may owe before it must rest: that for a second of work. A person who opens a page notices nothing.
-const CREDIT: Duration = Duration::from_secs(REST as u64);
+/// How long a kind that rests does so for the time that it worked, so that over time it has a fortieth of a processor.
+const REST: u32 = 39;
+/// The rest that a kind may owe before it must rest: that for half a second of work. A person who opens a page notices nothing.
+const CREDIT: Duration = Duration::from_millis(500 * REST as u64);
 /// How often the processor time of a thread is read: the kernel takes a lock for it that it needs to schedule others.
 const READ_EVERY: Duration = Duration::from_millis(1);
 
@@ -254,11 +254,11 @@ mod tests {
             BUDGET.run(|_| Done::Ok(1)).await.unwrap();
             begin.elapsed()
         };
-        BUDGET.owe_rest(Duration::from_millis(900));
+        BUDGET.owe_rest(Duration::from_millis(400));
         assert_eq!(rest().await, Duration::ZERO);
         BUDGET.owe_rest(Duration::from_millis(200));
         let due = rest().await.as_millis();
-        assert!((1900..2000).contains(&due), "{due}");
+        assert!((3900..4000).contains(&due), "{due}");
         BUDGET.owe_rest(Duration::from_secs(3600));
         let due = rest().await;
         assert!(due.abs_diff(LONGEST).as_millis() < 100, "{due:?}");

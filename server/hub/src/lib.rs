@@ -225,7 +225,7 @@ impl Hub {
         let (reply, answer) = oneshot::channel();
         self.ask(Ask::Command { command, reply })?;
         let done = answer.await.unwrap_or(Err(Rejected::Storage));
-        if begins {
+        if begins && done.is_ok() {
             self.0.began.notify_one();
         }
         done

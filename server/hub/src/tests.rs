@@ -1,3 +1,4 @@
+use std::pin::pin;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -6,7 +7,7 @@ use hub_core::record::kinds;
 use hub_core::sync::lock;
 use hub_log::journal::Health;
 use hub_log::testing::TestJournal;
-use hub_protocol::ProjectName;
+use hub_protocol::{ProjectName, SessionInfo};
 
 use super::*;
 use crate::testing::{held_question, hub, memory, memory_hub};
@@ -21,6 +22,24 @@ async fn a_question_is_held_from_its_commit_until_its_request_ends_and_again_whe
     assert!(!hub.waiters().read().is_held(id));
     let again = hub.submit(held_question()).await.unwrap();
     assert_eq!((&again.ids, again.held.unwrap().time()), (&vec![id], time));
+    hub.stop();
+}
+
+#[tokio::test]
+async fn a_refused_registration_begins_no_session() {
+    let hub = memory_hub();
+    let register = |title: String| Command::Register {
+        project: ProjectName::default(),
+        session: "w1".parse().unwrap(),
+        info: Box::new(SessionInfo {
+            title: Some(title),
+            ..SessionInfo::default()
+        }),
+    };
+    hub.submit(register("t".repeat(40_000))).await.unwrap_err();
+    assert!(futures_util::poll!(pin!(hub.session_began())).is_pending());
+    hub.submit(register("t".into())).await.unwrap();
+    hub.session_began().await;
     hub.stop();
 }
 

@@ -37,7 +37,6 @@ const REST: u32 = 9;
 
 /// Checks live sessions until `shutdown`: periodically, and whenever a session begins.
 pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationToken) {
-    let boot_id = boot_id();
     let mut known = HashSet::new();
     let mut exits = Exits::default();
     let mut polls = tokio::time::interval(POLL_INTERVAL);
@@ -50,24 +49,18 @@ pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationTo
             () = exits.next() => {}
         }
         let began = Instant::now();
-        let local = local_sessions(&hub);
-        let processes = local.iter().filter_map(|it| it.process.as_ref());
-        exits.watch(processes.filter(|it| it.boot_id.is_some() && it.boot_id == boot_id));
-        let cwds: Vec<PathBuf> = local.iter().filter_map(|it| it.cwd.clone()).collect();
-        status_files.watch_worktrees(&cwds);
+        let (of, files) = (hub.clone(), status_files.clone());
+        let look = tokio::task::spawn_blocking(move || look(&of, &files));
+        let local = look.await.unwrap_or_default();
+        let of_this_boot = local.iter().filter(|it| it.is_of_this_boot);
+        exits.watch(of_this_boot.filter_map(|it| it.process.as_ref()));
         let previous = std::mem::take(&mut known);
         known.extend(local.iter().map(|it| (it.project.clone(), it.key.clone())));
         if !known.is_subset(&previous) {
             // Read its status file now, because the session may have written it before it was registered.
             status_files.request_scans();
         }
-        let ended = local.into_iter().filter(|session| {
-            let process = session.process.as_ref().zip(boot_id.as_deref());
-            process.is_some_and(|(process, boot_id)| {
-                has_ended(process, boot_id, session.names_this_host)
-            })
-        });
-        let ended: Vec<LocalSession> = ended.collect();
+        let ended: Vec<LocalSession> = local.into_iter().filter(|it| it.has_ended).collect();
         let rest = (began.elapsed() * REST).min(POLL_INTERVAL);
         if !ended.is_empty() {
             // Store the session's last status before its end.
@@ -79,6 +72,21 @@ pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationTo
         }
         shutdown.run_until_cancelled(tokio::time::sleep(rest)).await;
     }
+}
+
+/// Finds the live sessions of this machine, and watches their worktrees.
+fn look(hub: &Hub, status_files: &StatusFiles) -> Vec<LocalSession> {
+    let boot_id = boot_id();
+    let mut local = local_sessions(hub);
+    let cwds: Vec<PathBuf> = local.iter().filter_map(|it| it.cwd.clone()).collect();
+    status_files.watch_worktrees(&cwds);
+    for session in &mut local {
+        if let (Some(process), Some(boot_id)) = (&session.process, &boot_id) {
+            session.is_of_this_boot = process.boot_id.as_ref() == Some(boot_id);
+            session.has_ended = has_ended(process, boot_id, session.names_this_host);
+        }
+    }
+    local
 }
 
 async fn end(hub: &Hub, session: LocalSession) {
@@ -102,6 +110,8 @@ struct LocalSession {
     process: Option<Process>,
     /// Whether the session named this machine as its host.
     names_this_host: bool,
+    is_of_this_boot: bool,
+    has_ended: bool,
 }
 
 /// The live sessions of this machine, each for every process that runs it. One without a host is included, because its process may show that it runs here.
@@ -118,6 +128,8 @@ fn local_sessions(hub: &Hub) -> Vec<LocalSession> {
                 cwd: info.cwd.as_ref().map(PathBuf::from),
                 process: process.cloned(),
                 names_this_host: info.host.is_some(),
+                is_of_this_boot: false,
+                has_ended: false,
             };
             let mut all: Vec<_> = it.processes().map(|it| in_process(Some(it))).collect();
             if all.is_empty() {

@@ -27,7 +27,7 @@ mod listing {
     use crate::peer::socket_table::{listed, rows};
 
     /// The part of a processor: one in this many. The time on the clock says nothing, as in [`budget`](crate::budget).
-    const PART: u32 = 20;
+    const PART: u32 = 40;
 
     /// What the tables listed last.
     static LAST: Mutex<Option<Listing>> = Mutex::const_new(None);

@@ -63,6 +63,12 @@ impl Caller {
         self.dashboard
     }
 
+    /// Whether [`Self::kind`] can find that it is an agent, which costs a look at its processes.
+    pub(crate) fn may_be_agent(self) -> bool {
+        let is_known = |kind| matches!(kind, CallerKind::Agent | CallerKind::AgentsChild);
+        !self.dashboard && self.known.map_or(self.pid.is_some(), is_known)
+    }
+
     /// Determines the kind of caller.
     pub async fn kind(self, hub: &Hub) -> Result<CallerKind, ApiError> {
         if self.dashboard {
@@ -179,4 +185,31 @@ fn agents(hub: &Hub) -> Result<Vec<Process>, ApiError> {
         all.extend(known.flat_map(|(_, _, it)| it.processes().cloned()));
         all
     })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_socket_and_other_hubs_tell_of_agents() {
+        let over_tcp = Caller::unknown();
+        let over_the_socket = Caller {
+            pid: Some(1),
+            ..over_tcp
+        };
+        let relayed = |kind| Caller {
+            known: Some(kind),
+            ..over_the_socket
+        };
+        let in_the_dashboard = Caller {
+            dashboard: true,
+            ..over_the_socket
+        };
+        assert!(!over_tcp.may_be_agent());
+        assert!(over_the_socket.may_be_agent());
+        assert!(relayed(CallerKind::AgentsChild).may_be_agent());
+        assert!(!relayed(CallerKind::Person).may_be_agent());
+        assert!(!in_the_dashboard.may_be_agent());
+    }
 }

@@ -127,7 +127,8 @@ async fn store(
     for post in posts {
         drafts.push(draft::prepare(post, &context)?);
     }
-    for draft in drafts.iter_mut().filter(|it| it.ends_questions()) {
+    let may_end = |it: &&mut Draft| caller.may_be_agent() && it.ends_questions();
+    for draft in drafts.iter_mut().filter(may_end) {
         draft.is_others = Box::pin(ends_anothers_approval(hub, caller, draft)).await?;
     }
     let project = drafts
@@ -138,7 +139,8 @@ async fn store(
     Ok((project, done))
 }
 
-/// Whether an agent reports for another session that it goes on, so that its approvals would end.
+/// Whether an agent reports for another session that it goes on, so that its approvals would end. This waits until the
+/// readers' fold has every record, as few posts should.
 async fn ends_anothers_approval(
     hub: &Hub,
     caller: Caller,

@@ -122,7 +122,7 @@ fn large(millis: i64) -> Record {
     let Record::Notified(mut it) = notified(millis) else {
         unreachable!("it is one");
     };
-    it.json = format!(r#"{{"id":1,"msg":"{}"}}"#, "x".repeat(3000)).into();
+    it.json = format!(r#"{{"id":1,"msg":"{}"}}"#, "x".repeat(5000)).into();
     Record::Notified(it)
 }
 

@@ -3,14 +3,14 @@
 //! ```text
 //!    append ──► segment: one write, one fdatasync ──► head ──► answers and wakes
 //!                 │ queue, in memory; or the segments
-//!                 ▼  copier: 28 KiB at once, or data a second old
+//!                 ▼  copier: 44 KiB at once, or data a second old
 //!               sled: blocks, its flush, fdatasync
 //!    read  ◄── queue, sled, or the segments
 //! ```
 //!
 //! sled needs two syncs and all of its threads for each flush. So a commit is durable as soon as it is in a segment, and the
 //! copier stores commits in sled in batches. Readers see both as one journal. Only the segments contain the newest commits:
-//! about 28 KiB, or those of the last second.
+//! about 44 KiB, or those of the last second.
 //!
 //! A segment stays until retention drops its records. So each copy is repaired from the other: what sled lost is read from
 //! the segments, and sled is made anew; what a segment lost is read from sled, and the segment is written again.

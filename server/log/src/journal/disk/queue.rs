@@ -12,7 +12,7 @@ use super::store::Run;
 use crate::journal::Entry;
 
 /// Bytes of entries that justify a copy to the store; just below the amount that the store flushes at once.
-pub(super) const COPY_BYTES: usize = 28 * 1024;
+pub(super) const COPY_BYTES: usize = 44 * 1024;
 /// The longest time that fewer bytes wait for a copy.
 const COPY_INTERVAL: Duration = Duration::from_secs(1);
 /// The most bytes of entries in the queue.

@@ -15,7 +15,7 @@ use crate::journal::block::{self, Block, BlockKey, ChainReader, Defect};
 use crate::journal::{Entry, JournalError};
 
 /// The number of bytes of blocks between two syncs, see [`super`].
-pub(crate) const SYNC_EVERY: usize = 32 * 1024;
+pub(crate) const SYNC_EVERY: usize = 48 * 1024;
 /// The number of removals between two syncs, see [`super`].
 pub(crate) const REMOVALS_PER_SYNC: usize = 16;
 /// The size of sled's page cache in bytes. Readers that are behind read a block about once; the rest is for the tree.
