@@ -377,6 +377,16 @@ fn an_agent_takes_nothing_that_another_session_has_for_the_person() {
     let joins = call("POST", "/hooks/claude?project=default&pid=@PID@", start);
     let prompt = json!({ "prompt": "go" });
     let by = json!({ "by": "victim" });
+    let says = |more: Value| {
+        let mut body = json!({ "project": "default", "msg": "x" });
+        let more = more.as_object().expect("an object").clone();
+        body.as_object_mut().expect("an object").extend(more);
+        call("POST", "/notify", body)
+    };
+    let ends = |name: &str| {
+        let path = format!("/sessions/{name}?project=default&quiet=true");
+        call("DELETE", &path, json!({}))
+    };
     for (asked, refused) in [
         (
             format!("{joins}; {}", hook("UserPromptSubmit", prompt.clone())),
@@ -416,12 +426,24 @@ fn an_agent_takes_nothing_that_another_session_has_for_the_person() {
             true,
         ),
         (
-            call(
-                "POST",
-                "/notify",
-                json!({ "project": "default", "session": "victim", "type": "working" }),
+            says(json!({ "session": "victim", "type": "working" })),
+            false,
+        ),
+        (says(json!({ "from": "victim", "type": "progress" })), false),
+        (
+            format!(
+                "{} -H 'hub-spooled: 1'",
+                says(json!({ "from": "victim", "type": "complete" }))
             ),
             false,
+        ),
+        (
+            says(json!({ "from": "victim", "to": "person", "key": "message" })),
+            false,
+        ),
+        (
+            format!("{}; {joins}; {}", ends("me"), hook("Stop", json!({}))),
+            true,
         ),
     ] {
         let said = said_to_agent(&place, &asked);
@@ -434,6 +456,18 @@ fn an_agent_takes_nothing_that_another_session_has_for_the_person() {
     assert!(kept.contains("\"status\":\"pending\""), "{kept}");
     place.sh(&hook("UserPromptSubmit", prompt)).ok();
     assert_eq!(of_victim(), 1, "a person types for it");
+    let said = said_to_agent(&place, &ends("victim"));
+    assert!(said.contains("needs_person"), "{said}");
+    let replaces =
+        json!({ "from": "victim", "to": "nobody", "key": "approval", "type": "question" });
+    said_to_agent(&place, &says(replaces));
+    let open = place.questions();
+    assert!(open.iter().any(|it| it.id == approval), "{open:?}");
+    place
+        .sh(&says(json!({ "from": "victim", "type": "progress" })))
+        .ok();
+    let open = place.questions();
+    assert!(!open.iter().any(|it| it.id == approval), "{open:?}");
     victim.kill().unwrap();
     victim.wait().unwrap();
 }

@@ -181,7 +181,13 @@ async fn request_head(cluster: &Cluster, parts: &Parts) -> Result<CallRequest, A
     let caller = Caller::of(&parts.extensions);
     let path = parts.uri.path();
     // Those that name a process, or are allowed to what runs in a session.
-    let roots = ["/hooks/", "/sessions/", "/questions/", "/notifications"];
+    let roots = [
+        "/hooks/",
+        "/sessions/",
+        "/questions/",
+        "/notifications",
+        "/notify",
+    ];
     let asks_for_process = roots.iter().any(|root| path.starts_with(root));
     let lineage = match parts.method {
         Method::POST | Method::PUT | Method::DELETE if asks_for_process => caller.lineage().await,

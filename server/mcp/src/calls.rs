@@ -280,7 +280,7 @@ impl ToolCall {
             ..post
         };
         let (_, done) =
-            notify::publish(&self.hub, (model(), Witness::default()), vec![post], None).await?;
+            notify::publish(&self.hub, notify::Poster::unknown(), vec![post], None).await?;
         Ok(done)
     }
 

@@ -297,13 +297,13 @@ fn is_useful(way: Way, candidate: &PushSession) -> bool {
 fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
     let boot_id = boot_id();
     let now = std::time::Instant::now();
-    let waiters = waiters.read();
     let candidate = |(project, key, session): (&ProjectName, &InboxName, &Session)| {
         let registered = session.registered.as_ref()?;
         let info = &registered.info;
         let process = info.process.clone();
         let place = (project.clone(), key.clone());
-        let reach = waiters.reach(&place, session, now);
+        // Read for each, because the writer waits for it.
+        let reach = waiters.read().reach(&place, session, now);
         // `hub-acp` alone begins turns of its sessions: its client would not see others.
         if matches!(reach, Reach::Ended | Reach::NoHooks) || session.has_acp_client() {
             return None;
@@ -323,7 +323,7 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
             dialog_since: state.questions.dialog_since(project, key),
             holds_dialog: state.questions.holds_dialog(project, key),
             is_unattended: reach == Reach::Idle,
-            bypasses: waiters.bypasses(&place),
+            bypasses: waiters.read().bypasses(&place),
             unproven_paste: has_unproven_paste(state, &place),
             pending: pending(state, &place),
             key: place,

@@ -82,7 +82,7 @@ pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationTo
         watched: HashSet::new(),
     };
     loop {
-        let sessions = known_sessions(&hub, &boot_id);
+        let sessions = known_sessions(&hub, &boot_id).await;
         files.track(&sessions).await;
         for session in &sessions {
             files.poll(session).await;
@@ -108,8 +108,9 @@ pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationTo
 }
 
 /// The sessions of Claude Code on this machine that their hooks have reported.
-fn known_sessions(hub: &Hub, boot_id: &str) -> Vec<KnownSession> {
-    let found = hub.read(|state, waiters| {
+async fn known_sessions(hub: &Hub, boot_id: &str) -> Vec<KnownSession> {
+    let boot_id = boot_id.to_owned();
+    let found = hub.list(move |state, waiters| {
         let all = state
             .sessions
             .iter(None)
@@ -118,12 +119,12 @@ fn known_sessions(hub: &Hub, boot_id: &str) -> Vec<KnownSession> {
             let info = session.info()?;
             let here = info.agent.as_deref() == Some("claude") && !session.is_headless();
             let process = info.process.clone().filter(|_| here)?;
-            let known = process.started.is_some() && process.boot_id.as_deref() == Some(boot_id);
+            let known = process.started.is_some() && process.boot_id.as_ref() == Some(&boot_id);
             known.then(|| known_session((state, waiters), (project, key), session, process))
         };
         all.filter_map(known).collect()
     });
-    found.unwrap_or_default()
+    found.await.unwrap_or_default()
 }
 
 fn known_session(

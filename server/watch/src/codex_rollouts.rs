@@ -58,7 +58,7 @@ pub async fn watch(hub: Hub, shutdown: CancellationToken) {
     let mut log = hub.log().subscribe();
     let mut homes: HashMap<ProcessId, Option<PathBuf>> = HashMap::new();
     loop {
-        let threads = threads(&hub, &boot_id);
+        let threads = threads(&hub, &boot_id).await;
         let known = |id: &ProcessId| threads.iter().any(|it| process_id(&it.process) == *id);
         homes.retain(|id, _| known(id));
         for thread in &threads {
@@ -85,8 +85,9 @@ pub async fn watch(hub: Hub, shutdown: CancellationToken) {
 }
 
 /// The threads of Codex on this machine that their hooks report to be in a turn.
-fn threads(hub: &Hub, boot_id: &str) -> Vec<Thread> {
-    let found = hub.read(|state, _| {
+async fn threads(hub: &Hub, boot_id: &str) -> Vec<Thread> {
+    let boot_id = boot_id.to_owned();
+    let found = hub.list(move |state, _| {
         let in_turn = |it: &Session| it.has_hooks() && it.is_in_turn() && !it.is_headless();
         let all = state.sessions.iter(None).filter(|(_, _, it)| in_turn(it));
         let thread = |(project, key, session): (&ProjectName, &InboxName, &Session)| {
@@ -94,7 +95,7 @@ fn threads(hub: &Hub, boot_id: &str) -> Vec<Thread> {
             let info = &registered.info;
             let process = info.process.clone()?;
             let is_codex = info.agent.as_deref() == Some("codex");
-            let is_here = process.boot_id.as_deref() == Some(boot_id);
+            let is_here = process.boot_id.as_ref() == Some(&boot_id);
             (is_codex && is_here).then(|| Thread {
                 key: (project.clone(), key.clone()),
                 id: registered.aliases.last().unwrap_or(key).clone(),
@@ -105,7 +106,7 @@ fn threads(hub: &Hub, boot_id: &str) -> Vec<Thread> {
         };
         all.filter_map(thread).collect()
     });
-    found.unwrap_or_default()
+    found.await.unwrap_or_default()
 }
 
 /// Reads the rollout of a thread, and submits that its turn failed if it says so.

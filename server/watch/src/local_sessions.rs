@@ -50,8 +50,15 @@ pub async fn watch(hub: Hub, status_files: StatusFiles, shutdown: CancellationTo
         }
         let began = Instant::now();
         let (of, files) = (hub.clone(), status_files.clone());
-        let look = tokio::task::spawn_blocking(move || look(&of, &files));
-        let local = look.await.unwrap_or_default();
+        let look = tokio::task::spawn_blocking(move || look(&of, &files)).await;
+        let local = match look {
+            Ok(local) => local,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The hub ends.
+                Err(_) => return,
+            },
+        };
         let of_this_boot = local.iter().filter(|it| it.is_of_this_boot);
         exits.watch(of_this_boot.filter_map(|it| it.process.as_ref()));
         let previous = std::mem::take(&mut known);

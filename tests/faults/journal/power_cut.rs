@@ -108,6 +108,12 @@ fn the_store_alone_survives_a_disk_that_reorders_writes() {
 }
 
 #[test]
+fn large_commits_survive_in_the_store_alone() {
+    let cuts = cuts(|it| it.churning(4000).store_only(), 10, coin());
+    assert_eq!(cuts.lost, 0);
+}
+
+#[test]
 fn large_commits_and_retention_survive_a_disk_that_reorders_writes() {
     let cuts = cuts(|it| it.churning(4000), 40, coin());
     assert_eq!(cuts.lost, 0);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hub_protocol::{InboxName, Kind, Priority, ProjectName, QuestionState, Seq};
 
+use super::question::Question;
 use super::questions::settled_question;
 use super::status::settled;
 use super::transaction::Transaction;
@@ -67,7 +68,8 @@ pub(super) struct Scope {
 }
 
 impl Transaction<'_> {
-    /// Settles the items that a draft supersedes. Returns its priority: its own, or the highest among these items.
+    /// Settles the items that a draft supersedes, but not those for a person if another agent posts it. Returns its priority:
+    /// its own, or the highest among these items.
     pub(super) fn supersede(
         &mut self,
         draft: &Draft,
@@ -79,7 +81,9 @@ impl Transaction<'_> {
         let Some(key) = &it.key else {
             return it.priority;
         };
-        let scopes = targets.iter().map(|target| Scope {
+        let is_kept = |inbox: &InboxName| draft.is_others && inbox.as_str() == InboxName::PERSON;
+        let targets = targets.iter().filter(|it| !is_kept(&it.inbox));
+        let scopes = targets.map(|target| Scope {
             project: it.project.clone(),
             inbox: target.inbox.clone(),
             from: from.clone(),
@@ -91,7 +95,7 @@ impl Transaction<'_> {
         let items = scopes.iter().flat_map(|(items, _)| items);
         let priority = items.fold(it.priority, |most, (_, of)| most.min(*of));
         if matches!(it.kind, Kind::Question | Kind::Approval) {
-            self.supersede_question((&it.project, from, key), id);
+            self.supersede_question((&it.project, from, key), id, draft.is_others);
         }
         for (items, scope) in scopes {
             // A settled question has already been removed from every inbox.
@@ -116,12 +120,13 @@ impl Transaction<'_> {
         &mut self,
         (project, from, key): (&ProjectName, &InboxName, &String),
         id: Seq,
+        is_others: bool,
     ) {
         let asked = (project.clone(), from.clone(), key.clone());
         let same = self.state.questions.of(project, from);
-        let older = same
-            .filter(|(_, question)| question.key.as_ref() == Some(key))
-            .map(|(id, _)| id);
+        let is_older =
+            |it: &Question| it.key.as_ref() == Some(key) && !(is_others && it.is_for_person());
+        let older = same.filter(|(_, it)| is_older(it)).map(|(id, _)| id);
         let older: Vec<Seq> = older.chain(self.asked.insert(asked, id)).collect();
         for old in older {
             if self.settled.insert(old) {

@@ -23,12 +23,14 @@ fn distance(a: &str, b: &str) -> Option<usize> {
     if a.len().abs_diff(b.len()) > MAX_DISTANCE {
         return None;
     }
+    let longest = a.len().max(b.len());
+    let (a, b) = differing(a.as_bytes(), b.as_bytes());
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
+    for (i, x) in a.iter().enumerate() {
         let mut diagonal = row[0];
         row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(!x.eq_ignore_ascii_case(&y));
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(!x.eq_ignore_ascii_case(y));
             diagonal = row[j + 1];
             row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
         }
@@ -37,7 +39,19 @@ fn distance(a: &str, b: &str) -> Option<usize> {
         }
     }
     let edits = row[b.len()];
-    (edits <= MAX_DISTANCE && edits * 2 <= a.len().max(b.len())).then_some(edits)
+    (edits <= MAX_DISTANCE && edits * 2 <= longest).then_some(edits)
+}
+
+/// Returns both names without the beginning and the end that they share, which need no edits.
+fn differing<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    let is_same = |(x, y): &(&u8, &u8)| x.eq_ignore_ascii_case(y);
+    let begin = a.iter().zip(b).take_while(is_same).count();
+    let (a, b) = (&a[begin..], &b[begin..]);
+    let end = { a.iter().rev() }
+        .zip(b.iter().rev())
+        .take_while(is_same)
+        .count();
+    (&a[..a.len() - end], &b[..b.len() - end])
 }
 
 #[cfg(test)]

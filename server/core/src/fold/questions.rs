@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use hub_protocol::{InboxName, Kind, ProjectName, QuestionState, Seq, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::State;
 use super::deadlines::Deadlines;
 use super::dialog::{is_dialog, is_dialog_key, is_held_key};
 use super::question::{Progress, Question};
 use super::status::settled;
 use super::transaction::Transaction;
+use super::{ByProject, State, each};
 use crate::command::Refusal;
 use crate::record::{QuestionClaimed, QuestionSettled, Record, Route, SettleReason};
 
@@ -22,6 +22,8 @@ const MAX_OPEN: usize = 1_000;
 pub struct Questions {
     all: BTreeMap<Seq, Question>,
     open: Deadlines<Seq>,
+    /// The open questions by their askers.
+    open_of: ByProject<BTreeSet<Seq>>,
     /// The answers that held hooks deliver and that are not taken yet, with their questions.
     undelivered: BTreeMap<Seq, Seq>,
 }
@@ -43,25 +45,21 @@ impl Questions {
         open.filter_map(|id| Some((*id, self.get(*id)?)))
     }
 
-    /// Returns the open questions of one session.
-    pub(super) fn of<'a>(
-        &'a self,
-        project: &'a ProjectName,
-        from: &'a InboxName,
-    ) -> impl Iterator<Item = (Seq, &'a Question)> {
-        self.open()
-            .filter(move |(_, it)| it.project == *project && it.from == *from)
-    }
-
-    /// Returns the first open question of a project for which `which` is true.
-    pub fn first_open(
+    /// Returns the open questions of one session, oldest first.
+    pub fn of(
         &self,
         project: &ProjectName,
-        which: impl Fn(&Question) -> bool,
-    ) -> Option<Seq> {
-        let mut open = self.open();
-        let found = open.find(|(_, it)| it.project == *project && which(it));
-        found.map(|(id, _)| id)
+        from: &InboxName,
+    ) -> impl Iterator<Item = (Seq, &Question)> {
+        let open = { &self.open_of }.get(project).and_then(|it| it.get(from));
+        let open = open.into_iter().flatten();
+        open.filter_map(|id| Some((*id, self.get(*id)?)))
+    }
+
+    /// Returns the open questions of a project, by their askers.
+    pub fn in_project(&self, project: &ProjectName) -> impl Iterator<Item = (Seq, &Question)> {
+        let open = each(&self.open_of, Some(project)).flat_map(|(_, _, ids)| ids);
+        open.filter_map(|id| Some((*id, self.get(*id)?)))
     }
 
     /// Returns when the session asked the question that its dialog shows now.
@@ -112,6 +110,9 @@ impl Questions {
     fn insert(&mut self, id: Seq, question: Question) {
         if !question.state.is_final() {
             self.open.insert(question.expires_at, id);
+            let of_project = self.open_of.entry(question.project.clone()).or_default();
+            let of_asker = of_project.entry(question.from.clone()).or_default();
+            of_asker.insert(id);
         }
         if let Some(answer) = question.answer_by_hook()
             && question.progress != Progress::Taken
@@ -154,9 +155,9 @@ impl Questions {
 
     /// Returns the records that withdraw the open questions of a reset project; their notifications are dropped.
     pub(super) fn withdrawn_with(&self, project: &ProjectName, at: Timestamp) -> Vec<Record> {
-        let open = self.open().filter(|(_, it)| it.project == *project);
         let withdrawn = QuestionState::Withdrawn;
-        open.map(|(id, _)| settled_question(id, withdrawn, None, None, at))
+        { self.in_project(project) }
+            .map(|(id, _)| settled_question(id, withdrawn, None, None, at))
             .collect()
     }
 
@@ -188,11 +189,27 @@ impl Questions {
     fn change(&mut self, id: Seq, change: impl FnOnce(&mut Question)) {
         if let Some(mut question) = self.all.remove(&id) {
             self.open.remove(question.expires_at, id);
+            self.forget_open(&question.project, &question.from, id);
             if let Some(answer) = question.answer {
                 self.undelivered.remove(&answer);
             }
             change(&mut question);
             self.insert(id, question);
+        }
+    }
+
+    fn forget_open(&mut self, project: &ProjectName, from: &InboxName, id: Seq) {
+        let Some(of_project) = self.open_of.get_mut(project) else {
+            return;
+        };
+        if let Some(of_asker) = of_project.get_mut(from) {
+            of_asker.remove(&id);
+            if of_asker.is_empty() {
+                of_project.remove(from);
+            }
+        }
+        if of_project.is_empty() {
+            self.open_of.remove(project);
         }
     }
 
@@ -218,12 +235,13 @@ impl Questions {
     pub(super) fn forget_all(&mut self, project: &ProjectName) {
         self.all.retain(|_, it| it.project != *project);
         self.open.retain(|id| self.all.contains_key(id));
+        self.open_of.remove(project);
         self.undelivered.retain(|_, id| self.all.contains_key(id));
     }
 
     /// Withdraws every open question of a project.
     pub(super) fn withdraw_all(&mut self, project: &ProjectName) {
-        let open = self.open().filter(|(_, it)| it.project == *project);
+        let open = self.in_project(project);
         for id in open.map(|(id, _)| id).collect::<Vec<_>>() {
             self.change(id, |it| it.state = QuestionState::Withdrawn);
         }

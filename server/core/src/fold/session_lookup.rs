@@ -140,15 +140,16 @@ impl Sessions {
 
     /// Returns the project of the agent's session with this id, or else of the session that was last heard in `cwd`.
     pub fn last_project(&self, id: Option<&InboxName>, cwd: Option<&str>) -> Option<ProjectName> {
-        let by_id = id.and_then(|id| self.with_id(id));
+        if let Some((project, _)) = id.and_then(|id| self.with_id(id)) {
+            return Some(project);
+        }
+        let cwd = cwd?;
         let there = self.iter(None).filter(|(_, _, session)| {
             let info = session.info();
-            cwd.is_some() && info.and_then(|it| it.cwd.as_deref()) == cwd
+            info.and_then(|it| it.cwd.as_deref()) == Some(cwd)
         });
         let last = there.max_by_key(|(_, _, session)| session.touched);
-        by_id
-            .map(|(project, _)| project)
-            .or_else(|| last.map(|(project, _, _)| project.clone()))
+        last.map(|(project, _, _)| project.clone())
     }
 
     /// Returns the name for people of the session with this id or name, if it differs from `id`.

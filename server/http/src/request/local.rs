@@ -85,7 +85,10 @@ impl LocalClaim {
                 let (caller, pid) = origin.0.as_ref().zip(self.pid)?;
                 let named = caller.named(pid, waiters.read().agents())?;
                 let is_own = known.as_ref().is_none_or(|it| caller.has(it));
-                let holds = is_own || !is_command(state, &place, (caller, named));
+                let holds = is_own || {
+                    let waiters = waiters.read();
+                    !is_command(state, &place, waiters.agents(), (caller, named))
+                };
                 holds.then(|| named.clone())
             };
             let named = named();
@@ -142,12 +145,20 @@ impl LocalClaim {
     }
 }
 
-/// Whether a process is a command of another session: it runs below that session's process, and is no session's itself.
-fn is_command(state: &State, place: &SessionKey, (caller, named): (&Lineage, &Process)) -> bool {
+/// Whether a process is a command of an agent that does not run this session, perhaps of one whose session has ended: it runs
+/// below that agent's process.
+fn is_command(
+    state: &State,
+    (project, key): &SessionKey,
+    agents: &[Process],
+    (caller, named): (&Lineage, &Process),
+) -> bool {
+    let own = state.sessions.get(project, key);
+    let is_own = |it: &Process| own.is_some_and(|own| own.processes().any(|process| process == it));
     let alive = state.sessions.iter(None).filter(|(_, _, it)| it.is_alive());
-    let others = alive.filter(|(project, key, _)| (*project, *key) != (&place.0, &place.1));
-    let mut above = others.flat_map(|(_, _, it)| it.processes());
-    above.any(|it| it != named && caller.has(it))
+    let known = alive.flat_map(|(_, _, it)| it.processes());
+    let mut above = known.chain(agents);
+    above.any(|it| it != named && caller.has(it) && !is_own(it))
 }
 
 /// Keeps a process of this machine as an agent's: its session may name another one later.

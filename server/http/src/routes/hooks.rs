@@ -13,7 +13,7 @@ use axum::{Extension, Json};
 use hub_agents::{HookReply, render};
 use hub_core::answer::AnswerKind;
 use hub_core::command::{AgentEvent, HeldHook, IdempotencyKey};
-use hub_core::fold::{Inbox, SessionKey};
+use hub_core::fold::{Inbox, Question, SessionKey};
 use hub_core::record::TurnCause;
 use hub_core::waiters::{Batch, MAX_TEXT_BYTES, Offered, WaitSpec};
 use hub_engine::Hub;
@@ -96,7 +96,7 @@ async fn demand_own(
     if matches!(request.event.happened, Started | Resumed | Seen) {
         return Ok(());
     }
-    let is_others = |own| own == Some(false);
+    let is_others = |it: &Question, runs| it.is_kept_for_person() && runs == Some(false);
     let Some(kept) = refused::kept_question(&request.hub, place.clone(), origin, is_others)? else {
         return Ok(());
     };

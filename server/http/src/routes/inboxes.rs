@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use axum::Json;
 use axum::extract::State;
 use hub_core::command::Command;
-use hub_core::fold::{Inbox, Question, State as Fold};
+use hub_core::fold::{Inbox, State as Fold};
 use hub_core::notification::is_longer;
 use hub_core::time::Now;
 use hub_core::waiters::{SharedWaiters, Waiters};
@@ -195,9 +195,9 @@ pub(super) async fn reset(
     witness: Witness,
 ) -> Result<Json<Dropped>, ApiError> {
     let for_person = hub.read(|state, _| {
-        state
-            .questions
-            .first_open(&project, Question::is_for_person)
+        let mut open = state.questions.in_project(&project);
+        let found = open.find(|(_, it)| it.is_for_person());
+        found.map(|(id, _)| id)
     })?;
     refused::demand_person(&hub, (caller, &witness), for_person).await?;
     caller.refuse_agents(&hub).await?;

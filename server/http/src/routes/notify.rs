@@ -2,10 +2,10 @@
 
 use axum::Json;
 use axum::extract::{FromRequest as _, Request, State};
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::{Extensions, HeaderMap, HeaderName};
 use axum::response::{IntoResponse, Response};
 use hub_core::command::{Command, IdempotencyKey};
-use hub_core::fold::Question;
+use hub_core::fold::{Session, State as Fold};
 use hub_core::notification::{Draft, kind_of};
 use hub_engine::Hub;
 use hub_engine::draft::{self, Context};
@@ -53,12 +53,7 @@ pub(super) async fn notify(
     let key = once_key(request.headers())?;
     let form = Form::of(request.headers());
     let spooled = is_spooled(request.headers())?;
-    let caller = if spooled {
-        (Caller::unknown(), Witness::default())
-    } else {
-        let extensions = request.extensions();
-        (Caller::of(extensions), Witness::of(extensions))
-    };
+    let poster = Poster::of(request.extensions(), spooled);
     let Payload(bytes) = Payload::from_request(request, &()).await?;
     let once = key.map(|key| IdempotencyKey::new(&key, &bytes));
     let cwd = params.cwd.take();
@@ -74,8 +69,89 @@ pub(super) async fn notify(
             post.project = Some(project.clone());
         }
     }
-    let (project, done) = publish(&hub, caller, posts, once).await?;
+    let (project, done) = publish(&hub, poster, posts, once).await?;
     Ok(answer(is_single, project, done))
+}
+
+/// Who posts.
+#[derive(Debug, Clone)]
+pub struct Poster {
+    /// As whom it speaks.
+    speaker: Caller,
+    witness: Witness,
+    /// Who sends the request, which may pass on what somebody else has written.
+    sender: Caller,
+    /// The origin, if another hub of the cluster took the request.
+    origin: Option<Origin>,
+}
+
+impl Poster {
+    /// Reads the poster from a request's extensions. What was kept in a file before is nobody's word.
+    fn of(extensions: &Extensions, spooled: bool) -> Self {
+        let sender = Caller::of(extensions);
+        let (speaker, witness) = if spooled {
+            (Caller::unknown(), Witness::default())
+        } else {
+            (sender, Witness::of(extensions))
+        };
+        Self {
+            speaker,
+            witness,
+            sender,
+            origin: extensions.get::<Origin>().cloned(),
+        }
+    }
+
+    /// A poster that nothing is known about.
+    pub fn unknown() -> Self {
+        Self::of(&Extensions::new(), true)
+    }
+
+    /// Marks the drafts by which an agent would end what another session has for a person. This waits until the readers' fold
+    /// has every record, as few posts should.
+    async fn mark_others(&self, hub: &Hub, drafts: &mut [Draft]) -> Result<(), ApiError> {
+        if !self.sender.may_be_agent() {
+            return Ok(());
+        }
+        let may_end = |it: &&mut Draft| it.ends_questions() || it.body.key.is_some();
+        let mut drafts: Vec<_> = drafts.iter_mut().filter(may_end).collect();
+        if drafts.is_empty() {
+            return Ok(());
+        }
+        let ends =
+            hub.read(|state, _| drafts.iter().any(|it| ended(state, it).next().is_some()))?;
+        if !ends || self.sender.refuse_agents(hub).await.is_ok() {
+            return Ok(());
+        }
+        let origin = match &self.origin {
+            Some(known) => known.clone(),
+            None => Origin(self.sender.lineage().await),
+        };
+        Ok(hub.read(|state, _| {
+            for draft in &mut drafts {
+                let is_others = ended(state, draft).any(|it| origin.runs(it) == Some(false));
+                draft.is_others = is_others;
+            }
+        })?)
+    }
+}
+
+/// The sessions that have something for a person which the draft would end: that of which it says that it goes on, and that of
+/// its sender, whose earlier posts with the same key it replaces.
+fn ended<'a>(state: &'a Fold, draft: &'a Draft) -> impl Iterator<Item = &'a Session> {
+    let it = &draft.body;
+    let about = it.session.as_ref().filter(|_| draft.ends_questions());
+    let names = [Some(&it.from), about].into_iter().flatten();
+    let has_some = |key: &InboxName| {
+        let mut asked = state.questions.of(&it.project, key);
+        let person = InboxName::PERSON.parse().expect("a constant name");
+        let inbox = state.inboxes.get(&it.project, &person);
+        let sent = |by: &String| inbox.is_some_and(|inbox| !inbox.keyed(Some(key), by).is_empty());
+        asked.any(|(_, it)| it.is_for_person()) || it.key.as_ref().is_some_and(sent)
+    };
+    let keys = names.map(|name| state.sessions.resolve(&it.project, name));
+    let keys = keys.filter(move |key| has_some(key));
+    keys.filter_map(|key| state.sessions.get(&it.project, key))
 }
 
 /// Stores notifications, all or none. Returns the project of the first.
@@ -84,7 +160,7 @@ pub(super) async fn notify(
 /// as the largest of these futures needs.
 pub async fn publish(
     hub: &Hub,
-    (caller, witness): (Caller, Witness),
+    poster: Poster,
     posts: Vec<Post>,
     once: Option<IdempotencyKey>,
 ) -> Result<(ProjectName, Done), ApiError> {
@@ -92,7 +168,7 @@ pub async fn publish(
         .iter()
         .find(|post| kind_of(post) == Some(Kind::Answer));
     let Some((answer, id)) = answer.and_then(|it| Some((it.clone(), it.reply_to?))) else {
-        return store(hub, (caller, &witness), posts, once).await;
+        return store(hub, &poster, posts, once).await;
     };
     let name = answer.from.clone().unwrap_or_default();
     let attempt = AnswerAttempt {
@@ -102,64 +178,38 @@ pub async fn publish(
         name: &name,
     };
     Box::pin(async {
-        let stored = store(hub, (caller, &witness), posts, once).await;
-        refused::recorded(hub, &witness, &attempt, stored).await
+        let stored = store(hub, &poster, posts, once).await;
+        refused::recorded(hub, &poster.witness, &attempt, stored).await
     })
     .await
 }
 
 async fn store(
     hub: &Hub,
-    (caller, witness): (Caller, &Witness),
+    poster: &Poster,
     mut posts: Vec<Post>,
     once: Option<IdempotencyKey>,
 ) -> Result<(ProjectName, Done), ApiError> {
-    let is_person = is_person(hub, caller, &posts).await?;
+    let is_person = is_person(hub, poster.speaker, &posts).await?;
     if is_person {
         let own = posts.iter_mut().filter(|post| is_own_word(post));
         own.for_each(draft::as_person);
     }
     let mut context = Context::new(hub).by_person(is_person);
     if posts.iter().any(|post| kind_of(post) == Some(Kind::Answer)) {
-        context = context.observed(Box::pin(witness.evidence(hub)).await?);
+        context = context.observed(Box::pin(poster.witness.evidence(hub)).await?);
     }
     let mut drafts = Vec::with_capacity(posts.len());
     for post in posts {
         drafts.push(draft::prepare(post, &context)?);
     }
-    let may_end = |it: &&mut Draft| caller.may_be_agent() && it.ends_questions();
-    for draft in drafts.iter_mut().filter(may_end) {
-        draft.is_others = Box::pin(ends_anothers_approval(hub, caller, draft)).await?;
-    }
+    Box::pin(poster.mark_others(hub, &mut drafts)).await?;
     let project = drafts
         .first()
         .map(|draft| draft.body.project.clone())
         .unwrap_or_default();
     let done = hub.submit(Command::Notify { drafts, once }).await?;
     Ok((project, done))
-}
-
-/// Whether an agent reports for another session that it goes on, so that its approvals would end. This waits until the
-/// readers' fold has every record, as few posts should.
-async fn ends_anothers_approval(
-    hub: &Hub,
-    caller: Caller,
-    draft: &Draft,
-) -> Result<bool, ApiError> {
-    let (project, from) = (&draft.body.project, &draft.body.from);
-    let asks = hub.read(|state, _| {
-        let key = state.sessions.resolve(project, from);
-        let is_its = |it: &Question| it.from == *key && it.is_for_person();
-        state.questions.first_open(project, is_its).is_some()
-    })?;
-    if !asks || caller.refuse_agents(hub).await.is_ok() {
-        return Ok(false);
-    }
-    let origin = Origin(caller.lineage().await);
-    Ok(hub.read(|state, _| {
-        let session = state.sessions.with_name(project, from);
-        session.and_then(|it| origin.runs(it)) == Some(false)
-    })?)
 }
 
 /// Whether a person posts these. Checked only for answers, for posts as the person, and for what may be the person's own

@@ -25,19 +25,21 @@ pub(super) async fn recorded<T>(
     outcome
 }
 
-/// The first open question of this session that is kept for a person, if `is_strangers` says so of what [`Origin::runs`] says.
+/// The first open question of this session for which `is_kept` is true, which gets what [`Origin::runs`] says.
 pub(super) fn kept_question(
     hub: &Hub,
     (project, session): SessionKey,
     origin: &Origin,
-    is_strangers: impl FnOnce(Option<bool>) -> bool,
+    is_kept: impl Fn(&Question, Option<bool>) -> bool,
 ) -> Result<Option<Seq>, ApiError> {
     Ok(hub.read(|state, _| {
         let (project, key) = state.sessions.resolve_key(project, session);
-        let is_kept = |it: &Question| it.from == key && it.is_kept_for_person();
-        let kept = state.questions.first_open(&project, is_kept)?;
+        let mut open = state.questions.of(&project, &key).peekable();
+        open.peek()?;
         let session = state.sessions.get(&project, &key);
-        is_strangers(session.and_then(|it| origin.runs(it))).then_some(kept)
+        let runs = session.and_then(|it| origin.runs(it));
+        let kept = open.find(|(_, it)| is_kept(it, runs));
+        kept.map(|(id, _)| id)
     })?)
 }
 

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use hub_core::command::{Command, Refusal};
+use hub_core::fold::Question;
 use hub_core::notification::is_longer;
 use hub_engine::{Hub, phase, sessions};
 use hub_protocol::{InboxName, ProjectName, Session, SessionInfo, Sessions, Source};
@@ -152,7 +153,11 @@ pub(super) async fn end(
     origin: Origin,
 ) -> Result<Json<Session>, ApiError> {
     let place = (project.clone(), session.clone());
-    let kept = refused::kept_question(&hub, place, &origin, |own| own != Some(true))?;
+    let is_kept = |it: &Question, runs| {
+        let is_others = || quiet && it.is_for_person() && runs == Some(false);
+        it.is_kept_for_person() && runs != Some(true) || is_others()
+    };
+    let kept = refused::kept_question(&hub, place, &origin, is_kept)?;
     refused::demand_person(&hub, (caller, &witness), kept).await?;
     let command = Command::End {
         project: project.clone(),

@@ -138,8 +138,8 @@ pub(super) async fn stats(
     let tally = Tally::new(to, minutes);
     let log = Arc::clone(hub.log());
     let read = stored::scan(move |allowance| read(&log, tally, allowance)).await?;
-    let stats = hub.read(|state, waiters| summary(state, waiters, &read, to));
-    Ok(Json(stats?))
+    let stats = hub.list(move |state, waiters| summary(state, waiters, &read, to));
+    Ok(Json(stats.await?))
 }
 
 /// The counts of the window, and whether some of it is missing.

@@ -40,7 +40,7 @@ pub(super) async fn why(
 async fn of_notification(hub: &Hub, is_reached: bool, id: Seq) -> Result<Why, ApiError> {
     history::find(hub, id).await?;
     let now = Now::read();
-    let found = hub.read(|state, waiters| {
+    let found = hub.list(move |state, waiters| {
         let needs = needs::kinds(state, waiters);
         let waiters = waiters.read();
         let explainer = Explainer::new(state, &waiters, needs, is_reached, now);
@@ -50,7 +50,8 @@ async fn of_notification(hub: &Hub, is_reached: bool, id: Seq) -> Result<Why, Ap
             Some(explainer.find(&place, item))
         });
         found.collect::<Vec<_>>()
-    })?;
+    });
+    let found = found.await?;
     let log = Arc::clone(hub.log());
     let mut items = with_words(hub, found).await?;
     let scanned = stored::scan(move |allowance| trace::steps(&log, id, None, 0, allowance));
@@ -85,7 +86,7 @@ async fn of_reader(
     target: InboxName,
 ) -> Result<Why, ApiError> {
     let now = Now::read();
-    let read = hub.read(|state, waiters| {
+    let read = hub.list(move |state, waiters| {
         let (place, inboxes) = reader(state, &project, &target)?;
         let needs = needs::kinds(state, waiters);
         let waiters = waiters.read();
@@ -105,8 +106,8 @@ async fn of_reader(
         let found: Vec<Found> = found.collect();
         let name = state.sessions.shown_name(&place.0, &place.1).to_owned();
         Ok::<_, ApiError>((found, more, explainer.present(&place), place, inboxes, name))
-    })?;
-    let (found, more, present, place, inboxes, name) = read?;
+    });
+    let (found, more, present, place, inboxes, name) = read.await??;
     let items = with_words(hub, found).await?;
     let log = Arc::clone(hub.log());
     let project = place.0.clone();

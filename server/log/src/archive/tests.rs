@@ -117,7 +117,7 @@ impl Hub {
     }
 }
 
-/// A notification that fills a block.
+/// A notification that fills more than a block.
 fn large(millis: i64) -> Record {
     let Record::Notified(mut it) = notified(millis) else {
         unreachable!("it is one");

@@ -7,7 +7,7 @@
 //! - Blocks are inserted one by one (a batch costs a second sync), at most 4 KiB each, see [`super::block`].
 //! - sled gives the room of a rewritten page to new data when the rewrite is written, not when it is durable. At least
 //!   one segment (512 KiB) of its log lies between the two. So there is a sync every 48 KiB of blocks and every 16
-//!   removals: with all the pages that sled rewrites for these, up to eight times as much, that stays below a segment.
+//!   removals: with all the pages that sled rewrites for these, up to seven times as much in a soak, that stays below a segment.
 //! - sled never syncs its `conf` file, so the journal does.
 //! - sled's background flusher is off: the one writer flushes, and sled frees space as pages are replaced. In a soak
 //!   of a million records with 20 MB kept, its file stayed between 38 and 43 MB.

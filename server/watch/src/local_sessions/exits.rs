@@ -55,18 +55,26 @@ impl Exits {
     }
 }
 
-/// Completes when the process exits; with false if it is not watched.
+/// Completes when the process exits, or at once if it has exited; with false if it is not watched.
 #[cfg(target_os = "linux")]
 async fn exit_of(pid: u32) -> bool {
+    use rustix::io::Errno;
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let opened = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::NONBLOCK).ok());
+    let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return false;
+    };
+    let opened = pidfd_open(pid, PidfdFlags::NONBLOCK);
+    if opened.as_ref().err() == Some(&Errno::SRCH) {
+        return true;
+    }
     // The function that replaces this one is unsafe, because descriptors may be closed early; an owned one stays open.
     #[allow(deprecated)]
-    let opened = opened.and_then(|fd| AsyncFd::with_interest(fd, Interest::READABLE).ok());
+    let opened = opened
+        .ok()
+        .and_then(|fd| AsyncFd::with_interest(fd, Interest::READABLE).ok());
     let Some(fd) = opened else { return false };
     fd.readable().await.is_ok()
 }
