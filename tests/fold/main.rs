@@ -23,6 +23,7 @@ fn hook(id: &InboxName, happened: AgentEvent) -> Hook {
         shares_process: false,
         acp: false,
         subagent: None,
+        dialog: None,
         happened,
         event: "Test".into(),
         watched: false,

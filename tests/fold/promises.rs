@@ -18,6 +18,7 @@ mod agents;
 mod answers;
 mod caps;
 mod collapse;
+mod dialogs;
 mod expiry;
 mod formats;
 mod forward;

@@ -309,6 +309,46 @@ async fn the_dialog_of_a_subagent_of_opencode_is_its_sessions_and_closes_by_its_
 }
 
 #[tokio::test]
+async fn two_permissions_of_opencode_at_once_are_each_answered_from_the_hub() {
+    let (hub, client) = memory_hub();
+    let person = hub.person().await;
+    let event = |name: &str, properties: Value| json!({ "hook_event_name": name, "properties": properties });
+    let ask = async |id: &str| {
+        let properties = json!({ "id": id, "permission": "bash", "metadata": { "command": id } });
+        let mut asked = event("permission.asked", properties);
+        asked["answerable"] = true.into();
+        let held = holding(&client, "opencode", &asked);
+        let asked = client.read("/wait?inbox=person&timeout=60").await["notifications"][0].clone();
+        (held, asked["id"].as_u64().expect("an id"))
+    };
+    let open = async || each(&client.read("/questions").await["questions"], "id");
+    let until_delivered =
+        async |id: u64| while client.question(id).await["delivery"] != "delivered" {};
+    let (first, one) = ask("per_1").await;
+    let (second, two) = ask("per_2").await;
+    let ended = event("tool.execute.after", json!({ "tool": "bash" }));
+    hook(&client, "opencode", &ended).await;
+    assert_eq!(open().await, json!([one, two]));
+    person.answer(one, "allow").await.expect(201);
+    assert_eq!(
+        first.await.expect("no panic"),
+        json!({ "decision": "once" })
+    );
+    until_delivered(one).await;
+    let replied = json!({ "requestID": "per_1", "reply": "once" });
+    hook(&client, "opencode", &event("permission.replied", replied)).await;
+    hook(&client, "opencode", &ended).await;
+    assert_eq!(open().await, json!([two]));
+    person.answer(two, "deny").await.expect(201);
+    assert_eq!(second.await.expect("no panic")["decision"], "reject");
+    until_delivered(two).await;
+    let replied = json!({ "requestID": "per_2", "reply": "reject" });
+    hook(&client, "opencode", &event("permission.replied", replied)).await;
+    assert_eq!(open().await, json!([]));
+    assert_eq!(client.session("s1").await["phase"]["name"], "working");
+}
+
+#[tokio::test]
 async fn the_end_of_an_unknown_session_makes_none() {
     let (_hub, client) = memory_hub();
     for agent in ["claude", "codex", "gemini", "kimi"] {

@@ -1,7 +1,7 @@
 //! `OpenCode` and Pi: the hub's extension within the agent's own process. It is one module that all such agents share, and
 //! the agent's part after it.
 
-use hub_protocol::Verdict;
+use hub_protocol::{Verdict, first_chars};
 use serde_json::{Map, Value, json};
 
 use crate::answer::AnswerKind;
@@ -27,6 +27,9 @@ pub(crate) const HEARTBEATS: &[&str] = &[
     "message.part.updated",
 ];
 
+/// The id of no dialog. The end of a tool has it: other tools may wait in their dialogs, whose ends are events of their own.
+const NO_DIALOG: &str = "none";
+
 pub(crate) static FORM: Form = Form { parse, render };
 
 pub(crate) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
@@ -47,6 +50,7 @@ pub(crate) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidS
         accepts_context: matches!(name, "chat.message" | "tool.execute.after"),
         happened: happened(name, payload, properties),
         takes,
+        dialog: dialog(name, properties),
         news: news(name, properties),
         edited: edited(payload),
         ..hook(payload, session(payload, "session_id")?, name)
@@ -75,6 +79,25 @@ fn happened(
         | "form.replied" | "form.cancelled" => AgentEvent::Worked,
         _ => AgentEvent::Seen,
     }
+}
+
+/// The id of the dialog that an event opens or closes. Those of Pi have none.
+fn dialog(name: &str, properties: &Map<String, Value>) -> Option<String> {
+    let id = match name {
+        "permission.asked" | "question.asked" | "form.replied" | "form.cancelled" => {
+            text(properties, "id")
+        }
+        "permission.replied" | "question.replied" | "question.rejected" => {
+            text(properties, "requestID")
+        }
+        "form.created" => {
+            let form = properties.get("form").and_then(Value::as_object);
+            form.map_or("", |it| text(it, "id"))
+        }
+        "tool.execute.after" => NO_DIALOG,
+        _ => "",
+    };
+    (!id.is_empty()).then(|| first_chars(id, 64).into())
 }
 
 /// An event's news of the dialog that was closed; `None` if it closes one without saying how.
@@ -217,10 +240,56 @@ pub(crate) fn render(_: &ParsedHook, reply: HookReply) -> Option<Value> {
 mod tests {
     use super::*;
 
-    fn event(name: &str, properties: &Value) -> AgentEvent {
+    fn parsed(name: &str, properties: &Value) -> ParsedHook {
         let payload =
             json!({ "hook_event_name": name, "session_id": "s1", "properties": properties });
-        parse(payload.as_object().unwrap()).unwrap().happened
+        parse(payload.as_object().unwrap()).unwrap()
+    }
+
+    fn event(name: &str, properties: &Value) -> AgentEvent {
+        parsed(name, properties).happened
+    }
+
+    #[test]
+    fn the_end_of_a_dialog_names_the_one_that_began_and_the_end_of_a_tool_names_none() {
+        let named = |name: &str, properties: Value| parsed(name, &properties).dialog;
+        let request = || json!({ "requestID": "1" });
+        for (begins, properties, ends) in [
+            (
+                "permission.asked",
+                json!({ "id": "1" }),
+                ("permission.replied", request()),
+            ),
+            (
+                "question.asked",
+                json!({ "id": "1" }),
+                ("question.replied", request()),
+            ),
+            (
+                "question.asked",
+                json!({ "id": "1" }),
+                ("question.rejected", request()),
+            ),
+            (
+                "form.created",
+                json!({ "form": { "id": "1" } }),
+                ("form.replied", json!({ "id": "1" })),
+            ),
+            (
+                "form.created",
+                json!({ "form": { "id": "1" } }),
+                ("form.cancelled", json!({ "id": "1" })),
+            ),
+        ] {
+            assert_eq!(named(begins, properties).as_deref(), Some("1"), "{begins}");
+            assert_eq!(named(ends.0, ends.1).as_deref(), Some("1"), "{}", ends.0);
+        }
+        let ends_tool = named("tool.execute.after", json!({ "tool": "bash" }));
+        assert_eq!(ends_tool.as_deref(), Some(NO_DIALOG));
+        let of_pi = json!({ "title": "Which db?" });
+        assert_eq!(named("question.asked", of_pi), None);
+        assert_eq!(named("question.replied", json!(null)), None);
+        assert_eq!(named("session.idle", json!({})), None);
     }
 
     #[test]

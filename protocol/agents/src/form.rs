@@ -32,6 +32,9 @@ pub struct ParsedHook {
     pub title: Option<String>,
     /// The agent's id of the subagent in which the event happened. Subagents get no notifications.
     pub subagent: Option<String>,
+    /// The agent's id of the dialog that the event opens or closes, if the agent names it. An event that closes none of these
+    /// has an id that no dialog has.
+    pub dialog: Option<String>,
     /// The kind of event.
     pub happened: AgentEvent,
     /// Whether the answer can carry text to the model.
@@ -207,6 +210,7 @@ pub(crate) fn hook(payload: &Map<String, Value>, id: InboxName, name: &str) -> P
         cwd: (!cwd.is_empty()).then(|| cwd.to_owned()),
         title: None,
         subagent: (!subagent.is_empty()).then(|| first_chars(subagent, 64).into()),
+        dialog: None,
         happened: AgentEvent::Seen,
         accepts_context: false,
         takes: None,

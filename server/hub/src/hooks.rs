@@ -281,6 +281,7 @@ impl HookRequest {
             shares_process: self.params.app_server || self.params.shared,
             acp: self.reporter == Reporter::Acp,
             subagent: self.event.subagent.clone(),
+            dialog: self.event.dialog.clone(),
             happened,
             event: self.event.name.clone(),
             watched: self.params.watched,

@@ -59,6 +59,7 @@ pub fn held_question() -> Command {
         shares_process: false,
         acp: false,
         subagent: None,
+        dialog: None,
         happened: AgentEvent::Asks {
             text: "Which?".into(),
             options: Vec::new(),

@@ -63,16 +63,13 @@ impl Hub {
 
     /// Applies a hook event whose request the hub holds until its question is answered.
     pub(super) fn held_hook(&mut self, id: &str, event: AgentEvent) -> Vec<Record> {
-        let takes = match event {
-            AgentEvent::Permission { .. } => AnswerKind::Permission,
-            _ => AnswerKind::Text,
-        };
-        let held = HeldHook {
-            within_ms: 3_600_000,
-            takes,
-            delays: false,
-        };
+        let held = held(&event);
         self.changed_hook(id, event, |it| it.held = Some(held))
+    }
+
+    /// Applies an event of `w1` that names a dialog by the agent's id of it.
+    pub(super) fn named_hook(&mut self, dialog: &str, event: AgentEvent) -> Vec<Record> {
+        self.changed_hook("w1", event, |it| it.dialog = Some(dialog.into()))
     }
 
     pub(super) fn changed_hook(
@@ -131,6 +128,19 @@ impl Hub {
         let notified = |it: &Record| matches!(it, Record::Notified(_));
         let last = self.log.iter().rposition(notified);
         last.unwrap() as Seq + 1
+    }
+}
+
+/// How the hub holds a request for an hour.
+pub(super) fn held(event: &AgentEvent) -> HeldHook {
+    let takes = match event {
+        AgentEvent::Permission { .. } => AnswerKind::Permission,
+        _ => AnswerKind::Text,
+    };
+    HeldHook {
+        within_ms: HOUR,
+        takes,
+        delays: false,
     }
 }
 

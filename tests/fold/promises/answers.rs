@@ -154,6 +154,31 @@ fn the_next_dialog_of_a_session_proves_that_it_took_the_answer_to_the_one_before
 }
 
 #[test]
+fn an_event_that_names_a_dialog_tells_nothing_of_the_answer_to_another() {
+    let mut hub = Hub::new();
+    for dialog in ["1", "2"] {
+        let held = held(&permission());
+        hub.changed_hook("w1", permission(), |it| {
+            (it.held, it.dialog) = (Some(held), Some(dialog.into()));
+        });
+    }
+    let both = [hub.open_question(0), hub.open_question(1)];
+    for id in both {
+        hub.post(approves("person", id));
+        hub.note_answer(id, true);
+    }
+    let told = |hub: &Hub, dialog: &str| {
+        let (questions, place) = (&hub.state.questions, (&project(), &name("w1")));
+        questions.unproven_answers(place, None, Some(dialog)).len()
+    };
+    assert_eq!((told(&hub, "1"), told(&hub, "another")), (1, 0));
+    hub.named_hook("1", AgentEvent::Worked);
+    let deliveries = both.map(|id| hub.delivery(id, false));
+    let expected = [AnswerDelivery::Taken, AnswerDelivery::Delivered];
+    assert_eq!(deliveries, expected.map(Some));
+}
+
+#[test]
 fn an_event_that_tells_which_answer_counted_proves_no_other() {
     for (used, state, delivery) in [
         (

@@ -29,6 +29,9 @@ pub struct Hook {
     pub acp: bool,
     /// The subagent in which it happened, by the agent's id of it; `None` in the session itself.
     pub subagent: Option<String>,
+    /// The dialog that it opens or closes, by the agent's id of it, if the agent names it.
+    #[serde(default)]
+    pub dialog: Option<String>,
     /// The event.
     pub happened: AgentEvent,
     /// The name that the agent gives the event, shown to people.
@@ -85,6 +88,7 @@ impl Hook {
             shares_process: false,
             acp: false,
             subagent: None,
+            dialog: None,
             happened,
             event: event.into(),
             watched: false,

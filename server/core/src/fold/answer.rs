@@ -8,7 +8,7 @@ use hub_protocol::{
 };
 
 use super::delivery::is_proof;
-use super::dialog::{answer_kind, is_dialog_key, is_held_key, subagent_of};
+use super::dialog::{answer_kind, is_about, is_dialog_key, is_held_key, subagent_of};
 use super::question::{Progress, Question};
 use super::questions::{Questions, settled_question};
 use super::session::Session;
@@ -241,15 +241,16 @@ impl Questions {
     }
 
     /// Returns the answers that the hooks of a session or its subagent deliver and that it has not taken as far as the hub
-    /// knows, each after its question.
+    /// knows, each after its question; only that to one dialog if an event names it.
     pub fn unproven_answers(
         &self,
         place: (&ProjectName, &InboxName),
         subagent: Option<&str>,
+        dialog: Option<&str>,
     ) -> Vec<(Seq, Seq)> {
         let all = self.all_undelivered();
         let of = all.filter(|(_, _, it)| (&it.project, &it.from) == place);
-        let of = of.filter(|(_, _, it)| subagent_of(it) == subagent);
+        let of = of.filter(|(_, _, it)| is_about(it, subagent, dialog));
         of.map(|(id, answer, _)| (id, answer)).collect()
     }
 
@@ -262,7 +263,8 @@ impl Questions {
         now: Timestamp,
     ) -> Vec<Record> {
         let (mut taken, mut records) = (Vec::new(), Vec::new());
-        for (id, answer) in self.unproven_answers(place, hook.subagent.as_deref()) {
+        let (subagent, dialog) = (hook.subagent.as_deref(), hook.dialog.as_deref());
+        for (id, answer) in self.unproven_answers(place, subagent, dialog) {
             match uses(hook, answer) {
                 Some(true) if self.is_given(id) => taken.push(answer),
                 Some(false) => {

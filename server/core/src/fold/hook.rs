@@ -7,7 +7,9 @@
 use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp};
 use serde_json::{Value, json};
 
-use super::dialog::{DIALOG, PERMISSION_DIALOG, held_key, is_dialog, key_in};
+use super::dialog::{
+    DIALOG, PERMISSION_DIALOG, held_key, is_about, is_dialog, key_of, subagent_of,
+};
 use super::hook_data::{bounded, set_data, whole};
 use super::process;
 use super::question::Question;
@@ -128,13 +130,7 @@ impl HookContext<'_, '_> {
             AgentEvent::Started | AgentEvent::Resumed | AgentEvent::Seen => Ok(()),
             AgentEvent::Prompt { by, text } => self.began(*by, text),
             AgentEvent::Worked => {
-                match self.hook.subagent.as_deref() {
-                    None => self.worked(),
-                    asker => {
-                        let place = (self.project, self.key);
-                        self.transaction.withdraw_dialogs(place, |it| it == asker);
-                    }
-                }
+                self.did_something();
                 Ok(())
             }
             AgentEvent::Stopped {
@@ -255,6 +251,22 @@ impl HookContext<'_, '_> {
         }
         self.note(Turn::Began { by, first });
         Ok(())
+    }
+
+    /// Closes the dialogs that the event is about. The session itself works again unless it still shows another one.
+    fn did_something(&mut self) {
+        let (hook, place) = (self.hook, (self.project, self.key));
+        let (subagent, dialog) = (hook.subagent.as_deref(), hook.dialog.as_deref());
+        let closes = |it: &Question| is_dialog(it) && is_about(it, subagent, dialog);
+        if subagent.is_some() || dialog.is_some() {
+            self.transaction
+                .withdraw_questions_of(place, "resumed", closes);
+        }
+        let stays = |it: &Question| is_dialog(it) && subagent_of(it).is_none() && !closes(it);
+        let mut open = self.state.questions.of(self.project, self.key);
+        if subagent.is_none() && !open.any(|(_, it)| stays(it)) {
+            self.worked();
+        }
     }
 
     fn worked(&mut self) {
@@ -449,7 +461,7 @@ impl HookContext<'_, '_> {
             "said": texts::excerpt(text),
             "dialog": data,
         });
-        let key = key_in(self.hook.subagent.as_deref(), key);
+        let key = key_of(self.hook, key);
         self.post(Kind::Question, msg, |draft| {
             draft.body.key = Some(key);
             draft.body.options = (!options.is_empty()).then(|| options.to_vec());
@@ -462,7 +474,8 @@ impl HookContext<'_, '_> {
 
     /// Withdraws the question of an earlier hook of the same dialog, which could not be held.
     fn replace_dialog(&mut self) -> Option<Seq> {
-        let same = |it: &Question| it.key.as_deref() == Some(DIALOG);
+        let key = key_of(self.hook, DIALOG);
+        let same = |it: &Question| it.key.as_ref() == Some(&key);
         let mut open = self.state.questions.of(self.project, self.key);
         let (earlier, _) = open.find(|(_, it)| same(it))?;
         let place = (self.project, self.key);
@@ -488,7 +501,7 @@ impl HookContext<'_, '_> {
         let said = texts::excerpt(text);
         let data =
             json!({ "via": "hook", "event": self.hook.event, "said": said, "request": data });
-        let key = key_in(self.hook.subagent.as_deref(), key);
+        let key = key_of(self.hook, key);
         self.post(Kind::Approval, msg, |draft| {
             draft.body.key = Some(key);
             draft.body.data = Some(data);

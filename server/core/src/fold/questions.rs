@@ -14,7 +14,7 @@ use super::{ByProject, State, each};
 use crate::command::Refusal;
 use crate::record::{QuestionClaimed, QuestionSettled, Record, Route, SettleReason};
 
-/// The most open questions. Those of hooks are not counted: each agent has one dialog at a time.
+/// The most open questions. Those of hooks are not counted: an agent shows few dialogs at a time.
 const MAX_OPEN: usize = 1_000;
 
 /// Every question whose text the log still holds.
