@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hub_harness::{registration, request};
-use hub_protocol::QuestionState;
+use hub_protocol::{Kind, QuestionState};
 use serde_json::{Value, json};
 
 use crate::support::{Place, until};
@@ -334,142 +334,158 @@ fn hook_of_victim(socket: &Path, event: &str, more: &Value) -> String {
     request(socket, "POST", "/hooks/claude?project=default", &body)
 }
 
-#[test]
-fn an_agent_takes_nothing_that_another_session_has_for_the_person() {
-    let place = Place::with_hub();
-    let socket = socket(&place);
-    let mut victim = hub_harness::session_process(&socket, "victim");
-    let call = |method: &str, path: &str, body: Value| request(&socket, method, path, &body);
-    let hook = |event: &str, more: Value| hook_of_victim(&socket, event, &more);
-    let edit = json!({ "tool_name": "Bash", "tool_input": { "command": "make" } });
-    let post = |kind: &str| {
-        call(
-            "POST",
-            "/notify",
-            json!({ "project": "default", "from": "victim", "to": "person", "type": kind,
-                "msg": kind, "priority": "urgent", "key": kind }),
-        )
-    };
-    for sent in [
-        hook("SessionStart", json!({})),
-        hook(
-            "PreToolUse",
-            json!({ "tool_name": "AskUserQuestion", "tool_input": {
-            "questions": [{ "question": "Which?", "options": [{ "label": "a" }, { "label": "b" }] }] } }),
-        ),
-        post("approval"),
-        post("message"),
-    ] {
-        place.sh(&sent).ok();
+/// A session `victim` of another process, which has an approval and a message for the person.
+struct Victim {
+    place: Place,
+    process: std::process::Child,
+    approval: u64,
+    message: u64,
+}
+
+impl Victim {
+    fn new() -> Self {
+        let place = Place::with_hub();
+        let process = hub_harness::session_process(&socket(&place), "victim");
+        let mut it = Self {
+            place,
+            process,
+            approval: 0,
+            message: 0,
+        };
+        it.place.sh(&it.hook("SessionStart", &json!({}))).ok();
+        for kind in ["approval", "message"] {
+            let says = json!({ "from": "victim", "to": "person", "type": kind, "priority": "urgent", "key": kind });
+            it.place.sh(&it.says(says)).ok();
+        }
+        it.approval = it.place.questions()[0].id;
+        let sent = it.place.history("");
+        let sent = sent.iter().find(|it| it.kind == Kind::Message);
+        it.message = sent.expect("a message").id;
+        it
     }
-    let asked = place.questions();
-    let approval = asked.iter().find(|it| it.msg == "approval").expect("it").id;
-    let sent = place.history("");
-    let message = sent.iter().find(|it| it.msg == "message").expect("it").id;
-    let of_victim = || {
-        let open = place.questions();
-        open.iter()
-            .filter(|it| it.from.as_str() == "victim")
-            .count()
-    };
-    // A command of an agent is no second process of another session.
-    let start = json!({ "hook_event_name": "SessionStart", "session_id": "victim" });
-    let joins = call("POST", "/hooks/claude?project=default&pid=@PID@", start);
-    let prompt = json!({ "prompt": "go" });
-    let by = json!({ "by": "victim" });
-    let says = |more: Value| {
-        let mut body = json!({ "project": "default", "msg": "x" });
-        let more = more.as_object().expect("an object").clone();
-        body.as_object_mut().expect("an object").extend(more);
-        call("POST", "/notify", body)
-    };
-    let ends = |name: &str| {
+
+    fn call(&self, method: &str, path: &str, body: &Value) -> String {
+        request(&socket(&self.place), method, path, body)
+    }
+
+    fn hook(&self, event: &str, more: &Value) -> String {
+        hook_of_victim(&socket(&self.place), event, more)
+    }
+
+    fn says(&self, mut body: Value) -> String {
+        let body_map = body.as_object_mut().expect("an object");
+        body_map.insert("project".into(), "default".into());
+        body_map.insert("msg".into(), "x".into());
+        self.call("POST", "/notify", &body)
+    }
+
+    /// What the agent `me` runs to end a session.
+    fn ends(&self, name: &str) -> String {
         let path = format!("/sessions/{name}?project=default&quiet=true");
-        call("DELETE", &path, json!({}))
-    };
-    for (asked, refused) in [
-        (
-            format!("{joins}; {}", hook("UserPromptSubmit", prompt.clone())),
-            true,
+        self.call("DELETE", &path, &json!({}))
+    }
+
+    fn has_approval(&self) -> bool {
+        let open = self.place.questions();
+        open.iter().any(|it| it.id == self.approval)
+    }
+
+    /// Lets the agent `me` try something; returns whether it was refused.
+    fn refuses(&self, command: &str) -> bool {
+        let said = said_to_agent(&self.place, command);
+        said.contains("needs_person") || said.contains("not_yours")
+    }
+}
+
+impl Drop for Victim {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn an_agent_withdraws_nothing_that_another_session_has_for_the_person() {
+    let victim = Victim::new();
+    let withdraws = |path: &str| victim.call("DELETE", path, &json!({}));
+    let (approval, message) = (victim.approval, victim.message);
+    for asked in [
+        victim.call(
+            "POST",
+            &format!("/questions/{approval}/withdraw"),
+            &json!({ "by": "victim" }),
         ),
-        (hook("UserPromptSubmit", prompt.clone()), true),
-        (hook("PostToolUse", edit.clone()), true),
-        (hook("PermissionRequest", edit), true),
-        (hook("Stop", json!({})), true),
-        (hook("SessionEnd", json!({})), true),
-        (
-            call("POST", &format!("/questions/{approval}/withdraw"), by),
-            true,
-        ),
-        (
-            call("DELETE", &format!("/notifications/{approval}"), json!({})),
-            true,
-        ),
-        (
-            call("DELETE", &format!("/notifications/{message}"), json!({})),
-            true,
-        ),
-        (
-            call(
-                "DELETE",
-                "/notifications?project=default&key=approval",
-                json!({}),
-            ),
-            true,
-        ),
-        (
-            call(
-                "DELETE",
-                "/notifications?project=default&key=message",
-                json!({}),
-            ),
-            true,
-        ),
-        (
-            says(json!({ "session": "victim", "type": "working" })),
-            false,
-        ),
-        (says(json!({ "from": "victim", "type": "progress" })), false),
-        (
-            format!(
-                "{} -H 'hub-spooled: 1'",
-                says(json!({ "from": "victim", "type": "complete" }))
-            ),
-            false,
-        ),
-        (
-            says(json!({ "from": "victim", "to": "person", "key": "message" })),
-            false,
-        ),
-        (
-            format!("{}; {joins}; {}", ends("me"), hook("Stop", json!({}))),
-            true,
-        ),
+        withdraws(&format!("/notifications/{approval}")),
+        withdraws(&format!("/notifications/{message}")),
+        withdraws("/notifications?project=default&key=approval"),
+        withdraws("/notifications?project=default&key=message"),
+        victim.ends("victim"),
     ] {
-        let said = said_to_agent(&place, &asked);
-        let is_refused = said.contains("needs_person") || said.contains("not_yours");
-        assert_eq!(is_refused, refused, "{asked}: {said}");
+        assert!(victim.refuses(&asked), "{asked}");
+        assert!(victim.has_approval(), "{asked}");
+    }
+    let replaces = json!({ "from": "victim", "to": "person", "key": "message" });
+    victim.refuses(&victim.says(replaces));
+    let kept = victim.call("GET", &format!("/notifications/{message}"), &json!({}));
+    let kept = victim.place.sh(&kept).ok().stdout;
+    assert!(kept.contains("\"status\":\"pending\""), "{kept}");
+}
+
+#[test]
+fn an_agent_ends_no_approval_of_another_session_by_what_it_reports() {
+    let victim = Victim::new();
+    let spooled = victim.says(json!({ "from": "victim", "type": "complete" }));
+    for says in [
+        victim.says(json!({ "session": "victim", "type": "working" })),
+        victim.says(json!({ "from": "victim", "type": "progress" })),
+        victim.says(
+            json!({ "from": "victim", "to": "nobody", "key": "approval", "type": "question" }),
+        ),
+        format!("{spooled} -H 'hub-spooled: 1'"),
+    ] {
+        said_to_agent(&victim.place, &says);
+        assert!(victim.has_approval(), "{says}");
+    }
+    let progress = victim.says(json!({ "from": "victim", "type": "progress" }));
+    victim.place.sh(&progress).ok();
+    assert!(!victim.has_approval(), "a person runs it");
+}
+
+#[test]
+fn an_agent_ends_no_dialog_of_another_session_by_its_hooks() {
+    let victim = Victim::new();
+    let asks = json!({ "tool_name": "AskUserQuestion", "tool_input": {
+        "questions": [{ "question": "Which?", "options": [{ "label": "a" }, { "label": "b" }] }] } });
+    victim.place.sh(&victim.hook("PreToolUse", &asks)).ok();
+    let of_victim = || {
+        let open = victim.place.questions();
+        let own = open.iter().filter(|it| it.from.as_str() == "victim");
+        own.count()
+    };
+    let edit = json!({ "tool_name": "Bash", "tool_input": { "command": "make" } });
+    let prompt = json!({ "prompt": "go" });
+    let stop = victim.hook("Stop", &json!({}));
+    // A command of an agent is no second process of another session, also when its own session has ended.
+    let start = json!({ "hook_event_name": "SessionStart", "session_id": "victim" });
+    let joins = victim.call("POST", "/hooks/claude?project=default&pid=@PID@", &start);
+    let leaves = victim.ends("me");
+    for asked in [
+        format!("{joins}; {}", victim.hook("UserPromptSubmit", &prompt)),
+        victim.hook("UserPromptSubmit", &prompt),
+        victim.hook("PostToolUse", &edit),
+        victim.hook("PermissionRequest", &edit),
+        stop.clone(),
+        victim.hook("SessionEnd", &json!({})),
+        format!("{leaves}; {joins}; {stop}"),
+    ] {
+        assert!(victim.refuses(&asked), "{asked}");
         assert_eq!(of_victim(), 2, "{asked}");
     }
-    let kept = call("GET", &format!("/notifications/{message}"), json!({}));
-    let kept = place.sh(&kept).ok().stdout;
-    assert!(kept.contains("\"status\":\"pending\""), "{kept}");
-    place.sh(&hook("UserPromptSubmit", prompt)).ok();
-    assert_eq!(of_victim(), 1, "a person types for it");
-    let said = said_to_agent(&place, &ends("victim"));
-    assert!(said.contains("needs_person"), "{said}");
-    let replaces =
-        json!({ "from": "victim", "to": "nobody", "key": "approval", "type": "question" });
-    said_to_agent(&place, &says(replaces));
-    let open = place.questions();
-    assert!(open.iter().any(|it| it.id == approval), "{open:?}");
-    place
-        .sh(&says(json!({ "from": "victim", "type": "progress" })))
+    victim
+        .place
+        .sh(&victim.hook("UserPromptSubmit", &prompt))
         .ok();
-    let open = place.questions();
-    assert!(!open.iter().any(|it| it.id == approval), "{open:?}");
-    victim.kill().unwrap();
-    victim.wait().unwrap();
+    assert_eq!(of_victim(), 1, "a person types for it");
 }
 
 #[test]

@@ -195,9 +195,9 @@ pub(super) async fn reset(
     witness: Witness,
 ) -> Result<Json<Dropped>, ApiError> {
     let for_person = hub.read(|state, _| {
-        let mut open = state.questions.in_project(&project);
-        let found = open.find(|(_, it)| it.is_for_person());
-        found.map(|(id, _)| id)
+        let open = state.questions.in_project(&project);
+        let for_person = open.filter(|(_, it)| it.is_for_person());
+        for_person.map(|(id, _)| id).min()
     })?;
     refused::demand_person(&hub, (caller, &witness), for_person).await?;
     caller.refuse_agents(&hub).await?;
