@@ -420,12 +420,11 @@ fn an_agent_withdraws_nothing_that_another_session_has_for_the_person() {
         withdraws("/notifications?project=default&key=approval"),
         withdraws("/notifications?project=default&key=message"),
         victim.ends("victim"),
+        victim.ends("victi"),
     ] {
         assert!(victim.refuses(&asked), "{asked}");
         assert!(victim.has_approval(), "{asked}");
     }
-    let replaces = json!({ "from": "victim", "to": "person", "key": "message" });
-    victim.refuses(&victim.says(replaces));
     let kept = victim.call("GET", &format!("/notifications/{message}"), &json!({}));
     let kept = victim.place.sh(&kept).ok().stdout;
     assert!(kept.contains("\"status\":\"pending\""), "{kept}");
@@ -441,6 +440,7 @@ fn an_agent_ends_no_approval_of_another_session_by_what_it_reports() {
         victim.says(
             json!({ "from": "victim", "to": "nobody", "key": "approval", "type": "question" }),
         ),
+        victim.says(json!({ "from": "victim", "to": "person", "key": "approval" })),
         format!("{spooled} -H 'hub-spooled: 1'"),
     ] {
         said_to_agent(&victim.place, &says);

@@ -31,8 +31,7 @@ pub struct Draft {
     pub allows_unseen: bool,
     /// Whether the sender may approve a permission that an agent asks for.
     pub may_approve: bool,
-    /// Whether another agent than that of the sender's session posts it, or nobody knows who did: then it ends nothing that
-    /// is for a person.
+    /// Whether another agent than that of the sender's session posts it: then it ends no question for a person.
     pub is_others: bool,
     /// Whether it wakes no waiter, because it is old or is only delivered with the next item that wakes.
     pub quiet: bool,

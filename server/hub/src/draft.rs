@@ -178,7 +178,7 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
         explicit_kind: explicit.is_some(),
         allows_unseen,
         may_approve: context.may_approve,
-        is_others: context.spooled,
+        is_others: false,
         quiet: context.spooled && late > QUIET_AFTER_MS,
         recorded: false,
     })

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use hub_protocol::{
     AnswerDelivery, InboxName, Kind, Place, Post, ProjectName, QuestionState, Seq, SessionInfo,
-    Timestamp, Way,
+    SessionState, Timestamp, Way,
 };
 
 use super::delivery::is_proof;
-use super::dialog::{answer_kind, is_about, is_dialog_key, is_held_key, subagent_of};
+use super::dialog::{answer_kind, has_id, is_about, is_dialog_key, is_held_key, subagent_of};
 use super::question::{Progress, Question};
 use super::questions::{Questions, settled_question};
 use super::session::Session;
@@ -225,10 +225,14 @@ impl State {
         }]
     }
 
-    /// Whether the session that asked has reported another state since. That of a subagent goes on meanwhile.
+    /// Whether the session that asked has reported another state since. That of a subagent goes on meanwhile, and one that
+    /// names its dialogs may have shown another beside it.
     fn has_gone_on_since(&self, question: &Question) -> bool {
+        let asks_beside =
+            |it: &Session| has_id(question) && it.state == Some(SessionState::Blocked);
         let asker = self.sessions.asker(question);
-        subagent_of(question).is_none() && asker.is_some_and(|it| it.ts > question.ts)
+        let has_gone_on = |it: &Session| it.ts > question.ts && !asks_beside(it);
+        subagent_of(question).is_none() && asker.is_some_and(has_gone_on)
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) struct Scope {
 }
 
 impl Transaction<'_> {
-    /// Settles the items that a draft supersedes, but not those for a person if another agent posts it. Returns its priority:
+    /// Settles the items that a draft supersedes, but no question for a person if another agent posts it. Returns its priority:
     /// its own, or the highest among these items.
     pub(super) fn supersede(
         &mut self,
@@ -81,9 +81,7 @@ impl Transaction<'_> {
         let Some(key) = &it.key else {
             return it.priority;
         };
-        let is_kept = |inbox: &InboxName| draft.is_others && inbox.as_str() == InboxName::PERSON;
-        let targets = targets.iter().filter(|it| !is_kept(&it.inbox));
-        let scopes = targets.map(|target| Scope {
+        let scopes = targets.iter().map(|target| Scope {
             project: it.project.clone(),
             inbox: target.inbox.clone(),
             from: from.clone(),
@@ -100,7 +98,12 @@ impl Transaction<'_> {
         for (items, scope) in scopes {
             // A settled question has already been removed from every inbox.
             let items = items.into_iter().map(|(seq, _)| seq);
-            let items = items.filter(|seq| !self.settled.contains(seq)).collect();
+            let is_kept = |seq: &Seq| {
+                let question = self.state.questions.get(*seq);
+                draft.is_others && question.is_some_and(Question::is_for_person)
+            };
+            let items = items.filter(|seq| !self.settled.contains(seq) && !is_kept(seq));
+            let items = items.collect();
             let inbox = Some((&scope.project, &scope.inbox));
             let by = id.to_string();
             self.also(settled(

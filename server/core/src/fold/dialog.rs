@@ -59,6 +59,11 @@ pub(super) fn subagent_of(question: &Question) -> Option<&str> {
     split(question.key.as_deref()?).2
 }
 
+/// Whether the agent names the dialog of a question.
+pub(super) fn has_id(question: &Question) -> bool {
+    { question.key.as_deref() }.is_some_and(|key| split(key).1.is_some())
+}
+
 /// Whether an event of this subagent, or of the session itself, may be about a question: about any dialog of the same asker,
 /// unless the event and the dialog have different ids.
 pub(super) fn is_about(question: &Question, subagent: Option<&str>, dialog: Option<&str>) -> bool {

@@ -129,7 +129,7 @@ impl Inbox {
     }
 
     /// Returns the pending items with `key`, from one sender or from any.
-    pub fn keyed(&self, from: Option<&InboxName>, key: &str) -> Vec<Seq> {
+    pub(super) fn keyed(&self, from: Option<&InboxName>, key: &str) -> Vec<Seq> {
         match from {
             Some(from) => self.collapse.get(from, key).to_vec(),
             None => self.collapse.of_any_sender(key).collect(),

@@ -107,7 +107,7 @@ impl Poster {
         Self::of(&Extensions::new(), true)
     }
 
-    /// Marks the drafts by which an agent would end what another session has for a person. This waits until the readers' fold
+    /// Marks the drafts by which an agent would end what another session asks a person. This waits until the readers' fold
     /// has every record, as few posts should.
     async fn mark_others(&self, hub: &Hub, drafts: &mut [Draft]) -> Result<(), ApiError> {
         if !self.sender.may_be_agent() {
@@ -136,21 +136,18 @@ impl Poster {
     }
 }
 
-/// The sessions that have something for a person which the draft would end: that of which it says that it goes on, and that of
-/// its sender, whose earlier posts with the same key it replaces.
+/// The sessions with a question for a person that the draft may end: that of which it says that it goes on, and that of its
+/// sender, whose earlier question with the same key it replaces.
 fn ended<'a>(state: &'a Fold, draft: &'a Draft) -> impl Iterator<Item = &'a Session> {
     let it = &draft.body;
     let about = it.session.as_ref().filter(|_| draft.ends_questions());
     let names = [Some(&it.from), about].into_iter().flatten();
-    let has_some = |key: &InboxName| {
+    let asks = |key: &InboxName| {
         let mut asked = state.questions.of(&it.project, key);
-        let person = InboxName::PERSON.parse().expect("a constant name");
-        let inbox = state.inboxes.get(&it.project, &person);
-        let sent = |by: &String| inbox.is_some_and(|inbox| !inbox.keyed(Some(key), by).is_empty());
-        asked.any(|(_, it)| it.is_for_person()) || it.key.as_ref().is_some_and(sent)
+        asked.any(|(_, it)| it.is_for_person())
     };
     let keys = names.map(|name| state.sessions.resolve(&it.project, name));
-    let keys = keys.filter(move |key| has_some(key));
+    let keys = keys.filter(move |key| asks(key));
     keys.filter_map(|key| state.sessions.get(&it.project, key))
 }
 

@@ -152,13 +152,16 @@ pub(super) async fn end(
     (caller, witness): (Caller, Witness),
     origin: Origin,
 ) -> Result<Json<Session>, ApiError> {
-    let place = (project.clone(), session.clone());
-    let is_kept = |it: &Question, runs| {
-        let is_others = || quiet && it.is_for_person() && runs == Some(false);
-        it.is_kept_for_person() && runs != Some(true) || is_others()
-    };
-    let kept = refused::kept_question(&hub, place, &origin, is_kept)?;
+    // A name may be only the beginning of the session's.
+    let place = hub.read(|state, _| state.sessions.find(&project, &session))??;
+    let is_kept = |it: &Question, runs| it.is_kept_for_person() && runs != Some(true);
+    let kept = refused::kept_question(&hub, place.clone(), &origin, is_kept)?;
     refused::demand_person(&hub, (caller, &witness), kept).await?;
+    let is_others = |it: &Question, runs| quiet && it.is_for_person() && runs == Some(false);
+    if let Some(asked) = refused::kept_question(&hub, place, &origin, is_others)? {
+        let allowed = caller.refuse_agents(&hub).await;
+        refused::withdraw(&hub, &witness, asked, allowed).await?;
+    }
     let command = Command::End {
         project: project.clone(),
         session: session.clone(),
