@@ -10,6 +10,7 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use hub_http::error::{ApiError, Code};
+use hub_http::peer::CallerKind;
 use hub_http::request::caller::Caller;
 use hub_http::request::params::WAIT_TIMEOUT;
 use hub_http::routes::{self, Property};
@@ -177,21 +178,23 @@ fn rebuilt(parts: &Parts, body: &Bytes) -> Request {
     Request::from_parts(parts.clone(), Body::from(body.clone()))
 }
 
+/// Whether the active hub asks from which process a request comes: for one that names a process, or that an agent could use to
+/// end what another session has for the person.
+fn needs_lineage(method: &Method, path: &str, caller: CallerKind) -> bool {
+    let is_below = |roots: &[&str]| roots.iter().any(|root| path.starts_with(root));
+    let posts = || is_below(&["/notify", "/mcp"]) && caller.is_agents();
+    let names = || is_below(&["/hooks/", "/sessions/", "/questions/", "/notifications"]);
+    matches!(*method, Method::POST | Method::PUT | Method::DELETE) && (names() || posts())
+}
+
 async fn request_head(cluster: &Cluster, parts: &Parts) -> Result<CallRequest, ApiError> {
     let caller = Caller::of(&parts.extensions);
-    let path = parts.uri.path();
-    // Those that name a process, or are allowed to what runs in a session.
-    let roots = [
-        "/hooks/",
-        "/sessions/",
-        "/questions/",
-        "/notifications",
-        "/notify",
-    ];
-    let asks_for_process = roots.iter().any(|root| path.starts_with(root));
-    let lineage = match parts.method {
-        Method::POST | Method::PUT | Method::DELETE if asks_for_process => caller.lineage().await,
-        _ => None,
+    // Only this machine can inspect the process.
+    let kind = caller.kind(&cluster.0.hub).await?;
+    let lineage = if needs_lineage(&parts.method, parts.uri.path(), kind) {
+        caller.lineage().await
+    } else {
+        None
     };
     Ok(CallRequest {
         id: String::new(),
@@ -199,8 +202,7 @@ async fn request_head(cluster: &Cluster, parts: &Parts) -> Result<CallRequest, A
         uri: target(&parts.uri),
         headers: wire::to_pairs(&parts.headers),
         dashboard: caller.is_dashboard(),
-        // Only this machine can inspect the process.
-        caller: caller.kind(&cluster.0.hub).await?,
+        caller: kind,
         lineage,
     })
 }

@@ -31,8 +31,10 @@ pub struct Draft {
     pub allows_unseen: bool,
     /// Whether the sender may approve a permission that an agent asks for.
     pub may_approve: bool,
-    /// Whether another agent than that of the sender's session posts it: then it ends no question for a person.
-    pub is_others: bool,
+    /// Whether its sender's questions for a person stay open, because another agent posts it.
+    pub keeps_senders: bool,
+    /// Whether those of the session that it is about stay open, for the same reason.
+    pub keeps_sessions: bool,
     /// Whether it wakes no waiter, because it is old or is only delivered with the next item that wakes.
     pub quiet: bool,
     /// Whether it is only recorded: it goes to no inbox.
@@ -81,7 +83,8 @@ impl Draft {
             explicit_kind: true,
             allows_unseen: false,
             may_approve: false,
-            is_others: false,
+            keeps_senders: false,
+            keeps_sessions: false,
             quiet: false,
             recorded: false,
         }

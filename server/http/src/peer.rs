@@ -51,3 +51,10 @@ pub enum CallerKind {
     /// A holder of the token over TCP, or a process that cannot be inspected.
     Unknown,
 }
+
+impl CallerKind {
+    /// Whether an agent made the request, or something that it started.
+    pub fn is_agents(self) -> bool {
+        matches!(self, Self::Agent | Self::AgentsChild)
+    }
+}

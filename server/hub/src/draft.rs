@@ -178,7 +178,8 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
         explicit_kind: explicit.is_some(),
         allows_unseen,
         may_approve: context.may_approve,
-        is_others: false,
+        keeps_senders: false,
+        keeps_sessions: false,
         quiet: context.spooled && late > QUIET_AFTER_MS,
         recorded: false,
     })

@@ -27,6 +27,7 @@ use hub_http::request::caller::Caller;
 use hub_http::request::evidence::Witness;
 use hub_http::request::params::{Params, PathParam};
 use hub_http::request::payload::Payload;
+use hub_http::routes::notify::Poster;
 use hub_http::routes::{answers, needs, notify, questions, sessions, stored};
 
 /// A call of one tool.
@@ -34,6 +35,7 @@ pub(super) struct ToolCall {
     pub(super) hub: Hub,
     pub(super) unacknowledged: Unacknowledged,
     pub(super) caller: McpCaller,
+    pub(super) poster: Poster,
 }
 
 impl ToolCall {
@@ -279,8 +281,7 @@ impl ToolCall {
             parent: caller.parent.clone(),
             ..post
         };
-        let (_, done) =
-            notify::publish(&self.hub, notify::Poster::unknown(), vec![post], None).await?;
+        let (_, done) = notify::publish(&self.hub, self.poster.clone(), vec![post], None).await?;
         Ok(done)
     }
 

@@ -24,6 +24,7 @@ use hub_http::error::ApiError;
 use hub_http::request::directory;
 use hub_http::request::params::Params;
 use hub_http::request::payload::Payload;
+use hub_http::routes::notify::Poster;
 
 mod arguments;
 mod calls;
@@ -161,8 +162,9 @@ async fn mcp(
     let both = HeaderValue::from_static("application/json, text/event-stream");
     parts.headers.insert(ACCEPT, both);
     // A tool is called by a model, so none of what proves a person goes on.
+    let poster = Poster::relaying(&parts.extensions);
     parts.extensions = Extensions::new();
-    parts.extensions.insert(caller);
+    parts.extensions.insert((caller, poster));
     let request = Request::from_parts(parts, Body::from(payload.0));
     let response = service.handle(request).await;
     // rmcp says so when JSON is no message.

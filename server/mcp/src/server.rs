@@ -19,6 +19,7 @@ use super::McpCaller;
 use super::calls::ToolCall;
 use super::pending::Unacknowledged;
 use super::tasks::Tasks;
+use hub_http::routes::notify::Poster;
 
 /// The tools: names, descriptions for a model, and the schemas of their arguments.
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
@@ -47,10 +48,12 @@ impl McpServer {
     }
 
     fn call(&self, context: &RequestContext<RoleServer>) -> Result<ToolCall, ErrorData> {
+        let (caller, poster) = client(context)?;
         Ok(ToolCall {
             hub: self.hub.clone(),
             unacknowledged: self.unacknowledged.clone(),
-            caller: caller(context)?,
+            caller,
+            poster,
         })
     }
 }
@@ -68,11 +71,12 @@ async fn unless_cancelled<T>(
     }
 }
 
-fn caller(context: &RequestContext<RoleServer>) -> Result<McpCaller, ErrorData> {
+/// Returns who calls, and who posts for it.
+fn client(context: &RequestContext<RoleServer>) -> Result<(McpCaller, Poster), ErrorData> {
     let parts = context.extensions.get::<Parts>();
-    let caller = parts.and_then(|parts| parts.extensions.get::<McpCaller>());
+    let client = parts.and_then(|parts| parts.extensions.get());
     let missing = || ErrorData::internal_error("the request has no caller", None);
-    caller.cloned().ok_or_else(missing)
+    client.cloned().ok_or_else(missing)
 }
 
 impl ServerHandler for McpServer {
@@ -93,7 +97,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         self.unacknowledged
-            .offer_again(&self.hub, &caller(&context)?)
+            .offer_again(&self.hub, &client(&context)?.0)
             .await;
         self.negotiate_initialize(&request)
     }
@@ -103,7 +107,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<DiscoverResult, ErrorData> {
         self.unacknowledged
-            .offer_again(&self.hub, &caller(&context)?)
+            .offer_again(&self.hub, &client(&context)?.0)
             .await;
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(versions, self.get_info()))

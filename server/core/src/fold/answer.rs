@@ -356,8 +356,9 @@ impl Transaction<'_> {
         {
             let asker = (&it.project, &session);
             let earlier = |it: &Question| it.ts <= draft.body.ts;
-            let stays =
-                |it: &Question| it.is_kept_for_person() || draft.is_others && it.is_for_person();
+            let stays = |it: &Question| {
+                it.is_kept_for_person() || draft.keeps_sessions && it.is_for_person()
+            };
             self.withdraw_questions_of(asker, "resumed", |it| earlier(it) && !stays(it));
         }
     }

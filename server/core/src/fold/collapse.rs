@@ -93,14 +93,14 @@ impl Transaction<'_> {
         let items = scopes.iter().flat_map(|(items, _)| items);
         let priority = items.fold(it.priority, |most, (_, of)| most.min(*of));
         if matches!(it.kind, Kind::Question | Kind::Approval) {
-            self.supersede_question((&it.project, from, key), id, draft.is_others);
+            self.supersede_question((&it.project, from, key), id, draft.keeps_senders);
         }
         for (items, scope) in scopes {
             // A settled question has already been removed from every inbox.
             let items = items.into_iter().map(|(seq, _)| seq);
             let is_kept = |seq: &Seq| {
                 let question = self.state.questions.get(*seq);
-                draft.is_others && question.is_some_and(Question::is_for_person)
+                draft.keeps_senders && question.is_some_and(Question::is_for_person)
             };
             let items = items.filter(|seq| !self.settled.contains(seq) && !is_kept(seq));
             let items = items.collect();
@@ -123,12 +123,12 @@ impl Transaction<'_> {
         &mut self,
         (project, from, key): (&ProjectName, &InboxName, &String),
         id: Seq,
-        is_others: bool,
+        keeps: bool,
     ) {
         let asked = (project.clone(), from.clone(), key.clone());
         let same = self.state.questions.of(project, from);
         let is_older =
-            |it: &Question| it.key.as_ref() == Some(key) && !(is_others && it.is_for_person());
+            |it: &Question| it.key.as_ref() == Some(key) && !(keeps && it.is_for_person());
         let older = same.filter(|(_, it)| is_older(it)).map(|(id, _)| id);
         let older: Vec<Seq> = older.chain(self.asked.insert(asked, id)).collect();
         for old in older {

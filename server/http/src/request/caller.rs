@@ -65,8 +65,7 @@ impl Caller {
 
     /// Whether [`Self::kind`] can find that it is an agent, which costs a look at its processes.
     pub(crate) fn may_be_agent(self) -> bool {
-        let is_known = |kind| matches!(kind, CallerKind::Agent | CallerKind::AgentsChild);
-        !self.dashboard && self.known.map_or(self.pid.is_some(), is_known)
+        !self.dashboard && self.known.map_or(self.pid.is_some(), CallerKind::is_agents)
     }
 
     /// Determines the kind of caller.
@@ -117,10 +116,10 @@ impl Caller {
 
     /// Refuses agents: what they may not do for the person, but a script with the token may.
     pub(crate) async fn refuse_agents(self, hub: &Hub) -> Result<(), ApiError> {
-        match self.kind(hub).await? {
-            CallerKind::AgentsChild | CallerKind::Agent => Err(Code::NeedsPerson.into()),
-            CallerKind::Person | CallerKind::Unknown => Ok(()),
+        if self.kind(hub).await?.is_agents() {
+            return Err(Code::NeedsPerson.into());
         }
+        Ok(())
     }
 
     /// Refuses agents as readers of the person's inbox: what they read, the person would not get.

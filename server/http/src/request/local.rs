@@ -33,13 +33,22 @@ impl Origin {
     }
 
     /// Whether the request comes from a process that runs this session, or from below one; `None` if it does not and no process
-    /// of this machine runs the session.
+    /// of this machine, or of that of the hub that took the request, runs the session.
     pub(crate) fn runs(&self, session: &Session) -> Option<bool> {
-        let is_caller = |it: &Process| self.0.as_ref().is_some_and(|caller| caller.has(it));
-        if session.processes().any(is_caller) {
+        let caller = self.0.as_ref();
+        if session
+            .processes()
+            .any(|it| caller.is_some_and(|caller| caller.has(it)))
+        {
             return Some(true);
         }
-        session.processes().any(is_alive).then_some(false)
+        // Only its own machine sees whether a process is alive; the hub there ends the session of one that is not.
+        let is_beside =
+            |it: &Process| !is_here(it) && caller.is_some_and(|caller| caller.is_beside(it));
+        session
+            .processes()
+            .any(|it| is_alive(it) || is_beside(it))
+            .then_some(false)
     }
 }
 

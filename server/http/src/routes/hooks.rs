@@ -97,7 +97,11 @@ async fn demand_own(
         return Ok(());
     }
     let is_others = |it: &Question, runs| it.is_kept_for_person() && runs == Some(false);
-    let Some(kept) = refused::kept_question(&request.hub, place.clone(), origin, is_others)? else {
+    let kept = request.hub.read(|state, _| {
+        let place = state.sessions.resolve_key(place.0.clone(), place.1.clone());
+        refused::kept_question(state, &place, origin, is_others)
+    })?;
+    let Some(kept) = kept else {
         return Ok(());
     };
     let allowed = caller.refuse_agents(&request.hub).await;

@@ -53,7 +53,11 @@ pub(super) async fn notify(
     let key = once_key(request.headers())?;
     let form = Form::of(request.headers());
     let spooled = is_spooled(request.headers())?;
-    let poster = Poster::of(request.extensions(), spooled);
+    let poster = if spooled {
+        Poster::relaying(request.extensions())
+    } else {
+        Poster::of(request.extensions())
+    };
     let Payload(bytes) = Payload::from_request(request, &()).await?;
     let once = key.map(|key| IdempotencyKey::new(&key, &bytes));
     let cwd = params.cwd.take();
@@ -86,25 +90,24 @@ pub struct Poster {
 }
 
 impl Poster {
-    /// Reads the poster from a request's extensions. What was kept in a file before is nobody's word.
-    fn of(extensions: &Extensions, spooled: bool) -> Self {
-        let sender = Caller::of(extensions);
-        let (speaker, witness) = if spooled {
-            (Caller::unknown(), Witness::default())
-        } else {
-            (sender, Witness::of(extensions))
-        };
+    /// The client of a request with these extensions, which speaks for itself.
+    fn of(extensions: &Extensions) -> Self {
         Self {
-            speaker,
-            witness,
-            sender,
-            origin: extensions.get::<Origin>().cloned(),
+            speaker: Caller::of(extensions),
+            witness: Witness::of(extensions),
+            ..Self::relaying(extensions)
         }
     }
 
-    /// A poster that nothing is known about.
-    pub fn unknown() -> Self {
-        Self::of(&Extensions::new(), true)
+    /// The client of a request with these extensions, which sends what somebody else has written: a model, or the writer of
+    /// a file.
+    pub fn relaying(extensions: &Extensions) -> Self {
+        Self {
+            speaker: Caller::unknown(),
+            witness: Witness::default(),
+            sender: Caller::of(extensions),
+            origin: extensions.get::<Origin>().cloned(),
+        }
     }
 
     /// Marks the drafts by which an agent would end what another session asks a person. This waits until the readers' fold
@@ -118,9 +121,12 @@ impl Poster {
         if drafts.is_empty() {
             return Ok(());
         }
-        let ends =
-            hub.read(|state, _| drafts.iter().any(|it| ended(state, it).next().is_some()))?;
-        if !ends || self.sender.refuse_agents(hub).await.is_ok() {
+        let is_asked = |state: &Fold, it: &Draft| {
+            let (sender, about) = ended(state, it);
+            sender.or(about).is_some()
+        };
+        let asked = hub.read(|state, _| drafts.iter().any(|it| is_asked(state, it)))?;
+        if !asked || self.sender.refuse_agents(hub).await.is_ok() {
             return Ok(());
         }
         let origin = match &self.origin {
@@ -128,27 +134,30 @@ impl Poster {
             None => Origin(self.sender.lineage().await),
         };
         Ok(hub.read(|state, _| {
+            let is_others = |it: &Session| origin.runs(it) == Some(false);
             for draft in &mut drafts {
-                let is_others = ended(state, draft).any(|it| origin.runs(it) == Some(false));
-                draft.is_others = is_others;
+                let (sender, about) = ended(state, draft);
+                let keeps = (sender.is_some_and(is_others), about.is_some_and(is_others));
+                (draft.keeps_senders, draft.keeps_sessions) = keeps;
             }
         })?)
     }
 }
 
-/// The sessions with a question for a person that the draft may end: that of which it says that it goes on, and that of its
-/// sender, whose earlier question with the same key it replaces.
-fn ended<'a>(state: &'a Fold, draft: &'a Draft) -> impl Iterator<Item = &'a Session> {
+/// The sessions with a question for a person that the draft may end: its sender, whose earlier question with the same key it
+/// replaces, and the one of which it says that it goes on.
+fn ended<'a>(state: &'a Fold, draft: &Draft) -> (Option<&'a Session>, Option<&'a Session>) {
     let it = &draft.body;
-    let about = it.session.as_ref().filter(|_| draft.ends_questions());
-    let names = [Some(&it.from), about].into_iter().flatten();
-    let asks = |key: &InboxName| {
-        let mut asked = state.questions.of(&it.project, key);
-        asked.any(|(_, it)| it.is_for_person())
+    let asking = |name: &InboxName| {
+        let key = state.sessions.resolve(&it.project, name);
+        let mut asked = state.questions.of(&it.project, &key);
+        let session = state.sessions.get(&it.project, &key);
+        session.filter(|_| asked.any(|(_, it)| it.is_for_person()))
     };
-    let keys = names.map(|name| state.sessions.resolve(&it.project, name));
-    let keys = keys.filter(move |key| asks(key));
-    keys.filter_map(|key| state.sessions.get(&it.project, key))
+    let sender = it.key.as_ref().and_then(|_| asking(&it.from));
+    let about = it.session.as_ref().unwrap_or(&it.from);
+    let about = draft.ends_questions().then_some(about).and_then(asking);
+    (sender, about)
 }
 
 /// Stores notifications, all or none. Returns the project of the first.

@@ -1,6 +1,6 @@
 //! Records the refused attempts of clients to settle what is for a person.
 
-use hub_core::fold::{Question, SessionKey};
+use hub_core::fold::{Question, SessionKey, State};
 use hub_engine::Hub;
 use hub_engine::refused::AnswerAttempt;
 use hub_protocol::{InboxName, Seq};
@@ -27,20 +27,17 @@ pub(super) async fn recorded<T>(
 
 /// The first open question of this session for which `is_kept` is true, which gets what [`Origin::runs`] says.
 pub(super) fn kept_question(
-    hub: &Hub,
-    (project, session): SessionKey,
+    state: &State,
+    (project, key): &SessionKey,
     origin: &Origin,
     is_kept: impl Fn(&Question, Option<bool>) -> bool,
-) -> Result<Option<Seq>, ApiError> {
-    Ok(hub.read(|state, _| {
-        let (project, key) = state.sessions.resolve_key(project, session);
-        let mut open = state.questions.of(&project, &key).peekable();
-        open.peek()?;
-        let session = state.sessions.get(&project, &key);
-        let runs = session.and_then(|it| origin.runs(it));
-        let kept = open.find(|(_, it)| is_kept(it, runs));
-        kept.map(|(id, _)| id)
-    })?)
+) -> Option<Seq> {
+    let mut open = state.questions.of(project, key).peekable();
+    open.peek()?;
+    let session = state.sessions.get(project, key);
+    let runs = session.and_then(|it| origin.runs(it));
+    let kept = open.find(|(_, it)| is_kept(it, runs));
+    kept.map(|(id, _)| id)
 }
 
 /// Refuses everyone but a person, if a request without a name would take this question from the person's sight.

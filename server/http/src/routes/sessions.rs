@@ -152,13 +152,17 @@ pub(super) async fn end(
     (caller, witness): (Caller, Witness),
     origin: Origin,
 ) -> Result<Json<Session>, ApiError> {
-    // A name may be only the beginning of the session's.
-    let place = hub.read(|state, _| state.sessions.find(&project, &session))??;
     let is_kept = |it: &Question, runs| it.is_kept_for_person() && runs != Some(true);
-    let kept = refused::kept_question(&hub, place.clone(), &origin, is_kept)?;
-    refused::demand_person(&hub, (caller, &witness), kept).await?;
     let is_others = |it: &Question, runs| quiet && it.is_for_person() && runs == Some(false);
-    if let Some(asked) = refused::kept_question(&hub, place, &origin, is_others)? {
+    let (kept, others) = hub.read(|state, _| {
+        // A name may be only the beginning of the session's.
+        let place = state.sessions.find(&project, &session)?;
+        let kept = refused::kept_question(state, &place, &origin, is_kept);
+        let others = refused::kept_question(state, &place, &origin, is_others);
+        Ok::<_, Refusal>((kept, others))
+    })??;
+    refused::demand_person(&hub, (caller, &witness), kept).await?;
+    if let Some(asked) = others {
         let allowed = caller.refuse_agents(&hub).await;
         refused::withdraw(&hub, &witness, asked, allowed).await?;
     }

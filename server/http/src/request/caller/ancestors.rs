@@ -103,6 +103,12 @@ impl Lineage {
     pub(crate) fn has(&self, other: &Process) -> bool {
         self.0.iter().any(|(_, it)| it == other)
     }
+
+    /// Whether `other` is a process of the same boot of the same machine.
+    pub(crate) fn is_beside(&self, other: &Process) -> bool {
+        let own = self.0.first().and_then(|(_, it)| it.boot_id.as_ref());
+        own.is_some() && own == other.boot_id.as_ref()
+    }
 }
 
 /// Whether a process adopts orphans, as init and the service manager of a user do.
