@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +27,8 @@ pub enum InvalidName {
 
 /// The name of an inbox, a session or a sender: 1 to 64 of `A-Z a-z 0-9 . _ - : @ +`, beginning with a letter or digit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct InboxName(Box<str>);
+#[serde(try_from = "String")]
+pub struct InboxName(Arc<str>);
 
 impl InboxName {
     /// The inbox of the session that the person talks to; the default target.
@@ -138,12 +139,6 @@ impl TryFrom<String> for InboxName {
     }
 }
 
-impl From<InboxName> for String {
-    fn from(name: InboxName) -> Self {
-        name.0.into()
-    }
-}
-
 impl Borrow<str> for InboxName {
     fn borrow(&self) -> &str {
         &self.0
@@ -159,8 +154,8 @@ impl fmt::Display for InboxName {
 /// The project that an inbox belongs to: usually the real path of a repository's main worktree, or any other text of 1
 /// to 1024 characters without control or invisible ones.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct ProjectName(Box<str>);
+#[serde(try_from = "String")]
+pub struct ProjectName(Arc<str>);
 
 impl ProjectName {
     /// The project of a request that names none.
@@ -198,12 +193,6 @@ impl TryFrom<String> for ProjectName {
 
     fn try_from(text: String) -> Result<Self, InvalidName> {
         text.parse()
-    }
-}
-
-impl From<ProjectName> for String {
-    fn from(name: ProjectName) -> Self {
-        name.0.into()
     }
 }
 

@@ -144,8 +144,9 @@ async fn upload(
     store.open().await?;
     if first > 1 {
         let snapshots = Files::new(&config.state_dir).snapshots();
-        let usable = Snapshots::new(&snapshots, journal.epoch()).usable()?;
-        let base = usable.into_iter().find(|it| it.seq + 1 >= first);
+        let snapshots = Snapshots::new(&snapshots, journal.epoch());
+        let newest = snapshots.usable()?.next().transpose()?;
+        let base = newest.filter(|it| it.seq + 1 >= first);
         store
             .upload(&base.context("no snapshot includes the records that the log has dropped")?)
             .await?;

@@ -34,8 +34,8 @@ pub(super) async fn run(cluster: &Cluster) {
 async fn drop_below(cluster: &Cluster, bound: Seq) -> anyhow::Result<bool> {
     let inner = &*cluster.0;
     let snapshots = inner.snapshots.clone();
-    let newest = tokio::task::spawn_blocking(move || snapshots.usable()).await??;
-    let newest = newest.into_iter().next();
+    let newest = tokio::task::spawn_blocking(move || snapshots.usable()?.next().transpose());
+    let newest = newest.await??;
     let Some(base) = newest.filter(|it| it.seq + 1 >= bound) else {
         return Ok(false);
     };

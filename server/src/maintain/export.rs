@@ -37,9 +37,10 @@ pub(super) fn export(state_dir: &Path, out: impl Write) -> anyhow::Result<()> {
     };
     out.write(&begin)?;
     let lost = lost_ranges.iter().map(|hole| hole.to).max();
-    match base(snapshots.usable()?, origin.first..=head, lost.unwrap_or(0)) {
+    let usable: Result<_, _> = snapshots.usable()?.collect();
+    match base(usable?, origin.first..=head, lost.unwrap_or(0)) {
         Some(base) if origin.first > 1 || lost.is_some() => {
-            let state = RawValue::from_string(String::from_utf8(base.payload)?)?;
+            let state = RawValue::from_string(String::from_utf8(base.payload.into())?)?;
             out.write(&ExportLine::base(base.seq, state))?;
         }
         None if origin.first > 1 => {

@@ -4,8 +4,11 @@
 //! are stored (`status.rs`).
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use hub_protocol::{InboxName, Kind, Priority, Seq, Timestamp, Way};
+use serde::de::{self, Visitor};
+use serde::ser::SerializeSeq as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::collapse::CollapseIndex;
@@ -13,7 +16,7 @@ use super::delivery::UnprovenDeliveries;
 use crate::record::{Route, Target};
 
 /// A notification that is pending in an inbox.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Item {
     /// The notification's number.
     pub seq: Seq,
@@ -25,8 +28,10 @@ pub struct Item {
     /// The priority that orders it.
     pub priority: Priority,
     /// When it was sent.
+    #[serde(deserialize_with = "millis_or_text")]
     pub ts: Timestamp,
     /// When it expires; a jump of the wall clock moves this time.
+    #[serde(deserialize_with = "millis_or_text")]
     pub expires_at: Timestamp,
     /// Whether it wakes the waiter here; otherwise it is delivered with the next item that does.
     pub wakes: bool,
@@ -37,19 +42,19 @@ pub struct Item {
     #[serde(default)]
     pub size: u32,
     /// The collapse key: a newer item of the same sender with this key replaces it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub key: Option<String>,
     /// When and how a reader showed it, if no hook event has proved its arrival yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub emitted: Option<(Timestamp, Way)>,
     /// The ways in which it was shown without proof of arrival.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub tried: Vec<Way>,
     /// When it was offered again for lack of proof, until the person is notified.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub returned: Option<Timestamp>,
     /// Whether the person was notified that it could not be delivered.
-    #[serde(default, rename = "told", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, rename = "told")]
     pub escalated: bool,
 }
 
@@ -180,6 +185,56 @@ impl Inbox {
     }
 }
 
+/// As the list of its fields, without the last ones while nothing has been delivered: in a snapshot with a million items, the
+/// names of the fields would be most of it. Snapshots of earlier versions have objects, which are read too.
+impl Serialize for Item {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let delivery = (&self.emitted, &self.tried, self.returned, self.escalated);
+        let has_more = self.key.is_some() || delivery != (&None, &Vec::new(), None, false);
+        let mut list = serializer.serialize_seq(None)?;
+        list.serialize_element(&self.seq)?;
+        list.serialize_element(&self.from)?;
+        list.serialize_element(&self.kind)?;
+        list.serialize_element(&self.priority)?;
+        list.serialize_element(&self.ts.as_millis())?;
+        list.serialize_element(&self.expires_at.as_millis())?;
+        list.serialize_element(&self.wakes)?;
+        list.serialize_element(&self.hops)?;
+        list.serialize_element(&self.size)?;
+        if has_more {
+            list.serialize_element(&self.key)?;
+            list.serialize_element(&self.emitted)?;
+            list.serialize_element(&self.tried)?;
+            list.serialize_element(&self.returned)?;
+            list.serialize_element(&self.escalated)?;
+        }
+        list.end()
+    }
+}
+
+/// Reads a time that is stored as milliseconds, or as text by earlier versions.
+fn millis_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+    struct Either;
+    impl Visitor<'_> for Either {
+        type Value = Timestamp;
+
+        fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            out.write_str("milliseconds since 1970, or a time in RFC 3339")
+        }
+
+        fn visit_u64<E: de::Error>(self, millis: u64) -> Result<Timestamp, E> {
+            Ok(Timestamp::from_millis(
+                i64::try_from(millis).unwrap_or(i64::MAX),
+            ))
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
+            text.parse().map_err(E::custom)
+        }
+    }
+    deserializer.deserialize_any(Either)
+}
+
 impl Serialize for Inbox {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.pending())
@@ -189,9 +244,54 @@ impl Serialize for Inbox {
 impl<'de> Deserialize<'de> for Inbox {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut inbox = Self::default();
-        for item in Vec::<Item>::deserialize(deserializer)? {
+        let mut sender: Option<InboxName> = None;
+        for mut item in Vec::<Item>::deserialize(deserializer)? {
+            // One text for a row of items of one sender.
+            match &sender {
+                Some(known) if *known == item.from => item.from = known.clone(),
+                _ => sender = Some(item.from.clone()),
+            }
             inbox.put(item);
         }
         Ok(inbox)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_inbox_is_read_back_as_it_was_also_if_an_earlier_version_has_written_it() {
+        let plain = json!({
+            "seq": 7, "from": "worker", "type": "complete", "priority": "high", "wakes": true, "hops": 1, "size": 300,
+            "ts": "2026-11-28T14:31:31.880Z", "expires_at": "2026-12-05T14:31:31.880Z",
+        });
+        let mut shown = plain.clone();
+        let delivery = json!({
+            "seq": 8, "key": "k", "emitted": ["2026-11-28T14:31:32.000Z", "wait"], "tried": ["pane"],
+            "returned": "2026-11-28T14:31:33.000Z", "told": true,
+        });
+        let delivery = delivery.as_object().expect("an object").clone();
+        shown.as_object_mut().expect("an object").extend(delivery);
+        let inbox: Inbox = serde_json::from_value(json!([plain, shown])).unwrap();
+        assert_eq!(inbox.get(8).unwrap().key.as_deref(), Some("k"));
+        assert!(inbox.get(8).unwrap().escalated);
+        let written = serde_json::to_value(&inbox).unwrap();
+        let first = json!([
+            7,
+            "worker",
+            "complete",
+            "high",
+            1_795_876_291_880_i64,
+            1_796_481_091_880_i64,
+            true,
+            1,
+            300
+        ]);
+        assert_eq!(written[0], first);
+        assert_eq!(serde_json::from_value::<Inbox>(written).unwrap(), inbox);
     }
 }

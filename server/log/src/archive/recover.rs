@@ -79,6 +79,7 @@ pub fn replay(journal: &dyn Journal) -> Result<Recovered, RecoverError> {
 fn newest(journal: &dyn Journal, snapshots: &Snapshots) -> Result<Recovered, RecoverError> {
     let (earliest, head) = (journal.earliest(), journal.head());
     for snapshot in snapshots.usable()? {
+        let snapshot = snapshot?;
         if snapshot.seq > head || snapshot.seq + 1 < earliest {
             tracing::warn!(
                 seq = snapshot.seq,

@@ -21,7 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bytes::BufMut;
+use bytes::{BufMut, Bytes};
 use hub_core::disk::{Disk, OsDisk};
 use hub_protocol::{Epoch, Seq};
 
@@ -61,7 +61,7 @@ pub struct FoldSnapshot {
     /// The last record that its fold includes.
     pub seq: Seq,
     /// The fold, as JSON.
-    pub payload: Vec<u8>,
+    pub payload: Bytes,
 }
 
 /// The snapshots of one journal.
@@ -96,27 +96,32 @@ impl Snapshots {
         self.disk.sync(&self.dir)
     }
 
-    /// Returns the usable snapshots, newest first. Logs and skips broken and foreign ones; a newer format is an
-    /// error. Syncs their names first, because those that a killed process made may be in memory only, and retention
-    /// relies on them.
-    pub fn usable(&self) -> Result<Vec<FoldSnapshot>, SnapshotError> {
+    /// Returns the usable snapshots, newest first; reads each when it is asked for. Logs and skips broken and foreign ones; a
+    /// newer format is an error. Syncs their names first, because those that a killed process made may be in memory only, and
+    /// retention relies on them.
+    pub fn usable(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<FoldSnapshot, SnapshotError>>, SnapshotError> {
         match self.disk.sync(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             synced => synced?,
         }
-        let mut found = Vec::new();
-        for (_, path) in list(&*self.disk, &self.dir)? {
-            match read(&*self.disk, &path) {
-                Ok(snapshot) if snapshot.epoch == self.epoch => found.push(snapshot),
+        let found = list(&*self.disk, &self.dir)?.into_iter();
+        Ok(
+            found.filter_map(|(_, path)| match read(&*self.disk, &path) {
+                Ok(snapshot) if snapshot.epoch == self.epoch => Some(Ok(snapshot)),
                 Ok(_) => {
                     let path = path.display();
                     tracing::warn!(%path, "a snapshot of another journal is passed over");
+                    None
                 }
-                Err(error @ SnapshotError::Unsupported { .. }) => return Err(error),
-                Err(error) => tracing::warn!(%error, "a snapshot is passed over"),
-            }
-        }
-        Ok(found)
+                Err(error @ SnapshotError::Unsupported { .. }) => Some(Err(error)),
+                Err(error) => {
+                    tracing::warn!(%error, "a snapshot is passed over");
+                    None
+                }
+            }),
+        )
     }
 
     /// Returns the last record of the newest valid snapshot above `head`, which proves that records above `head` are
@@ -173,7 +178,7 @@ pub fn list(disk: &dyn Disk, dir: &Path) -> io::Result<Vec<(Seq, PathBuf)>> {
 /// Reads and verifies the snapshot at `path`.
 pub fn read(disk: &dyn Disk, path: &Path) -> Result<FoldSnapshot, SnapshotError> {
     let bytes = disk.read(path)?;
-    decode(path, &bytes)
+    decode(path, bytes.into())
 }
 
 fn header(epoch: Epoch, seq: Seq, payload: &[u8]) -> Vec<u8> {
@@ -187,14 +192,15 @@ fn header(epoch: Epoch, seq: Seq, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn decode(path: &Path, bytes: &[u8]) -> Result<FoldSnapshot, SnapshotError> {
+fn decode(path: &Path, mut bytes: Bytes) -> Result<FoldSnapshot, SnapshotError> {
     use bytes::Buf;
     let broken = || SnapshotError::Broken(path.to_owned());
-    let (mut header, payload) = bytes.split_at_checked(HEADER).ok_or_else(broken)?;
-    if !header.starts_with(MAGIC) {
+    if bytes.len() < HEADER || !bytes.starts_with(MAGIC) {
         return Err(broken());
     }
-    let sum = crc32c::crc32c_append(crc32c::crc32c(&header[..36]), payload);
+    let payload = bytes.split_off(HEADER);
+    let mut header = &bytes[..];
+    let sum = crc32c::crc32c_append(crc32c::crc32c(&header[..36]), &payload);
     header.advance(MAGIC.len());
     let (version, epoch, seq, length, crc) = (
         header.get_u32_le(),
@@ -218,7 +224,7 @@ fn decode(path: &Path, bytes: &[u8]) -> Result<FoldSnapshot, SnapshotError> {
     Ok(FoldSnapshot {
         epoch: Epoch(epoch),
         seq,
-        payload: payload.to_vec(),
+        payload,
     })
 }
 
@@ -239,11 +245,16 @@ mod tests {
         snapshots
     }
 
+    fn newest(snapshots: &Snapshots) -> Result<FoldSnapshot, SnapshotError> {
+        snapshots.usable()?.next().expect("a usable one")
+    }
+
     #[test]
     fn the_newest_two_snapshots_are_kept() {
         let dir = tempfile::tempdir().unwrap();
-        let usable = three_in(dir.path()).usable().unwrap();
-        assert!(usable.iter().map(|it| it.seq).eq([30, 20]));
+        let snapshots = three_in(dir.path());
+        let usable = snapshots.usable().unwrap();
+        assert!(usable.map(|it| it.unwrap().seq).eq([30, 20]));
     }
 
     #[test]
@@ -251,11 +262,11 @@ mod tests {
         for truncated in [false, true] {
             let dir = tempfile::tempdir().unwrap();
             let snapshots = three_in(dir.path());
-            let (_, newest) = list(&OsDisk, dir.path()).unwrap().remove(0);
-            let mut bytes = fs::read(&newest).unwrap();
+            let (_, file) = list(&OsDisk, dir.path()).unwrap().remove(0);
+            let mut bytes = fs::read(&file).unwrap();
             *bytes.last_mut().unwrap() ^= 1;
-            fs::write(newest, &bytes[..if truncated { 45 } else { bytes.len() }]).unwrap();
-            assert_eq!(snapshots.usable().unwrap()[0].payload, b"state 20");
+            fs::write(file, &bytes[..if truncated { 45 } else { bytes.len() }]).unwrap();
+            assert_eq!(newest(&snapshots).unwrap().payload, "state 20");
         }
     }
 
@@ -264,23 +275,23 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         three_in(dir.path());
         let other = Snapshots::new(dir.path(), Epoch(8));
-        assert!(other.usable().unwrap().is_empty());
+        assert_eq!(other.usable().unwrap().count(), 0);
     }
 
     #[test]
     fn a_newer_format_is_refused_with_its_version() {
         let dir = tempfile::tempdir().unwrap();
         let snapshots = three_in(dir.path());
-        let (_, newest) = list(&OsDisk, dir.path()).unwrap().remove(0);
-        let mut bytes = fs::read(&newest).unwrap();
+        let (_, file) = list(&OsDisk, dir.path()).unwrap().remove(0);
+        let mut bytes = fs::read(&file).unwrap();
         bytes[8] = 9;
-        fs::write(&newest, &bytes).unwrap();
+        fs::write(&file, &bytes).unwrap();
         // The same byte after a flipped bit.
-        assert_eq!(snapshots.usable().unwrap()[0].payload, b"state 20");
+        assert_eq!(newest(&snapshots).unwrap().payload, "state 20");
         let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..36]), &bytes[HEADER..]);
         bytes[36..HEADER].copy_from_slice(&crc.to_le_bytes());
-        fs::write(&newest, &bytes).unwrap();
-        let error = snapshots.usable().unwrap_err().to_string();
+        fs::write(&file, &bytes).unwrap();
+        let error = newest(&snapshots).unwrap_err().to_string();
         assert!(error.contains("format 9"), "{error}");
     }
 }

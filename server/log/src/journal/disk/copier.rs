@@ -108,7 +108,7 @@ impl Progress {
         } else if told.elapsed() >= TOLD {
             *told = Instant::now();
             let (copied, head) = (shared.store.head(), shared.head());
-            tracing::info!(copied, head, "the store is made anew from the segments");
+            tracing::info!(copied, head, "the store gets records from the segments");
         }
     }
 }

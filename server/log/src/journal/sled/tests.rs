@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::journal::block::{self, Block};
+use crate::journal::snapshot::Snapshots;
 use crate::journal::testing::{
     all, append, append_all, entries, is_readable_from_every_cursor, sizes,
 };
@@ -75,6 +76,25 @@ proptest! {
         prop_assert_eq!(journal.bytes(), bytes);
         prop_assert_eq!(all(&journal), &stored[skipped..]);
     }
+}
+
+#[test]
+fn a_cut_commit_far_behind_the_newest_snapshot_is_dropped_alone() {
+    let (dir, journal) = fresh();
+    let stored = append_all(&journal, &[vec![3000; 4], vec![3000; 4]]);
+    let cut = pack(&journal, &[3000; 4]);
+    // The segments have more, and a snapshot includes that.
+    journal.begin_segments().unwrap();
+    let (logged, chain) = (journal.head() + 100, 1);
+    journal.note_logged((logged, chain), 0);
+    let snapshots = Snapshots::new(&Files::new(dir.path()).snapshots(), journal.epoch());
+    snapshots.save(logged, b"{}").unwrap();
+    drop(journal);
+    insert(dir.path(), &cut[..2]);
+    let journal = open(dir.path());
+    assert_eq!(journal.damage(), None);
+    assert_eq!(journal.head(), stored.len() as u64);
+    assert_eq!(all(&journal), stored);
 }
 
 #[test]

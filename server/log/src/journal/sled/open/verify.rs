@@ -26,10 +26,8 @@ pub(crate) fn check(
     } else {
         Vec::new()
     };
-    let from = snapshot::newest_seq(&*files.disk, &files.snapshots())
-        .min(anchor.synced)
-        .max(anchor.first);
-    let scan = scan_tail(store, from, anchor, checks)?;
+    let folded = snapshot::newest_seq(&*files.disk, &files.snapshots());
+    let scan = find_tail(store, folded.min(anchor.synced), anchor, checks)?;
     if required && scan.tail.head < anchor.synced {
         return Err(OpenError::Behind {
             head: scan.tail.head,
@@ -81,6 +79,27 @@ pub(crate) struct TailScan {
     pub(crate) chain_at_synced: Option<u32>,
     /// The size in bytes of the entries after that record.
     pub(crate) bytes_since: u64,
+}
+
+/// Reads the journal from the record `from` to its end, or from the last complete commit if that is earlier: the copier may be
+/// far behind the newest snapshot.
+fn find_tail(
+    store: &BlockStore,
+    from: Seq,
+    anchor: &Anchor,
+    checks: DurabilityChecks,
+) -> Result<TailScan, JournalError> {
+    let mut from = from.max(anchor.first);
+    loop {
+        let scan = scan_tail(store, from, anchor, checks)?;
+        let incomplete = scan.incomplete.first().map(|key| block::seq_of(*key));
+        match incomplete {
+            Some(first) if scan.tail.head < anchor.first && first > anchor.first => {
+                from = first - 1;
+            }
+            _ => return Ok(scan),
+        }
+    }
 }
 
 /// Reads the journal from the record `from` to its end. `anchor` names the record whose chain is checked.
