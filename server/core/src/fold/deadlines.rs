@@ -14,6 +14,12 @@ impl<T> Default for Deadlines<T> {
     }
 }
 
+impl<T: Ord> FromIterator<(Timestamp, T)> for Deadlines<T> {
+    fn from_iter<I: IntoIterator<Item = (Timestamp, T)>>(all: I) -> Self {
+        Self(all.into_iter().collect())
+    }
+}
+
 impl<T: Ord> Deadlines<T> {
     pub(super) fn insert(&mut self, at: Timestamp, of: T) {
         self.0.insert((at, of));

@@ -143,11 +143,15 @@ impl Inbox {
 
     /// Adds an item whose number must not be pending here yet.
     pub(super) fn put(&mut self, item: Item) {
+        self.index(&item);
+        self.queues[item.priority as usize].insert(item.seq, item);
+    }
+
+    fn index(&mut self, item: &Item) {
         if let Some(key) = &item.key {
             self.collapse.insert(&item.from, key, item.seq);
         }
-        self.unproven.insert(&item);
-        self.queues[item.priority as usize].insert(item.seq, item);
+        self.unproven.insert(item);
     }
 
     pub(super) fn take(&mut self, seq: Seq) -> Option<Item> {
@@ -244,6 +248,7 @@ impl Serialize for Inbox {
 impl<'de> Deserialize<'de> for Inbox {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut inbox = Self::default();
+        let mut queues: [Vec<(Seq, Item)>; 4] = Default::default();
         let mut sender: Option<InboxName> = None;
         for mut item in Vec::<Item>::deserialize(deserializer)? {
             // One text for a row of items of one sender.
@@ -251,8 +256,11 @@ impl<'de> Deserialize<'de> for Inbox {
                 Some(known) if *known == item.from => item.from = known.clone(),
                 _ => sender = Some(item.from.clone()),
             }
-            inbox.put(item);
+            inbox.index(&item);
+            queues[item.priority as usize].push((item.seq, item));
         }
+        // Built as a whole, the nodes of a tree are full.
+        inbox.queues = queues.map(BTreeMap::from_iter);
         Ok(inbox)
     }
 }

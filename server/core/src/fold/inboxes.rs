@@ -296,11 +296,15 @@ impl Serialize for Inboxes {
 impl<'de> Deserialize<'de> for Inboxes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut inboxes = Self::default();
+        let mut pending: Vec<(Seq, PendingIn)> = Vec::new();
         for (project, stored) in ByProject::<Inbox>::deserialize(deserializer)? {
             for (name, inbox) in &stored {
-                for item in inbox.pending() {
-                    inboxes.index(&project, name, item.seq, item.expires_at);
-                }
+                let place = |item: &Item| PendingIn {
+                    project: project.clone(),
+                    inboxes: vec![name.clone()],
+                    expires_at: item.expires_at,
+                };
+                pending.extend(inbox.pending().map(|item| (item.seq, place(item))));
             }
             inboxes.count += stored.len();
             let unproven = stored
@@ -312,6 +316,18 @@ impl<'de> Deserialize<'de> for Inboxes {
                 inboxes.note_unproven(&project, &name);
             }
         }
+        // The inboxes of a notification come in the order of their names, and stay in it.
+        pending.sort_by_key(|(seq, _)| *seq);
+        pending.dedup_by(|(seq, again), (known, first)| {
+            let is_same = seq == known;
+            if is_same {
+                first.inboxes.append(&mut again.inboxes);
+            }
+            is_same
+        });
+        let deadlines = pending.iter().map(|(seq, it)| (it.expires_at, *seq));
+        inboxes.deadlines = deadlines.collect();
+        inboxes.pending = pending.into_iter().collect();
         Ok(inboxes)
     }
 }
