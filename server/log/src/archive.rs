@@ -135,12 +135,12 @@ impl ArchiveWorker {
         (followed.seq - self.saved.0, followed.bytes - self.saved.1)
     }
 
-    /// Whether a snapshot is due. Its size grows with the pending notifications, so the new records must also have
-    /// twice the size of the last snapshot.
+    /// Whether a snapshot is due. Its size grows with the pending notifications, so the new records must also have the size of
+    /// the last snapshot.
     fn is_due(&self) -> bool {
         let due = &self.inputs.due;
         let (records, bytes) = self.since_snapshot();
-        (records >= due.records || bytes >= due.bytes) && bytes >= 2 * self.saved_bytes
+        (records >= due.records || bytes >= due.bytes) && bytes >= self.saved_bytes
     }
 
     /// Does the last round: saves a snapshot, so that the next start reads fewer records.
