@@ -198,8 +198,8 @@ fn a_turn_at_a_rate_limit_blocks_the_session_until_it_works_again() {
 }
 
 #[test]
-fn a_turn_that_the_models_api_fails_blocks_a_session_without_an_app_server() {
-    assert_blocked(&["--no-daemon"], 500, ("limit", "internal_server_error"));
+fn a_turn_that_the_models_api_fails_is_an_error_at_once_also_without_an_app_server() {
+    assert_blocked(&["--no-daemon"], 500, ("error", "internal_server_error"));
 }
 
 #[test]

@@ -582,6 +582,27 @@ async fn every_session_goes_on_after_its_limit_if_the_configuration_says_so() {
     assert_eq!(needs(&client).await[0]["resume"]["chosen"], false);
 }
 
+#[tokio::test]
+async fn a_failed_session_needs_the_person_at_once_unless_it_is_at_a_limit() {
+    for (error, words, kind) in [
+        ("rate_limit", "You have hit your limit", "limit"),
+        ("overloaded", "API Error: Repeated 529 Overloaded", "limit"),
+        ("unknown", "API Error: 429 Too Many Requests", "limit"),
+        ("server_error", "resets 3pm (UTC)", "limit"),
+        (
+            "server_error",
+            "API Error: 500 Internal server error",
+            "error",
+        ),
+        ("max_output_tokens", "The answer is too long", "error"),
+        ("unknown", "API Error: Connection error.", "error"),
+    ] {
+        let (_hub, client) = memory_hub();
+        fails(&client, error, words).await;
+        assert_eq!(needs(&client).await[0]["kind"], kind, "{error}: {words}");
+    }
+}
+
 /// Lets the model of w1 fail.
 async fn fails(client: &Client, error: &str, words: &str) {
     let prompt = json!({ "hook_event_name": "UserPromptSubmit", "prompt": "go" });

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::answer::{AnswerKind, FormAnswer};
 use crate::claude;
 use crate::dialog_news::DialogNews;
-use crate::event::AgentEvent;
+use crate::event::{AgentEvent, tells_limit};
 use crate::facts::Facts;
 use crate::form::{
     Form, HookReply, InvalidSessionId, ParsedHook, ToolUse, answer_kind, flag, hook, permission,
@@ -135,23 +135,8 @@ fn stop(payload: &Map<String, Value>) -> AgentEvent {
     }
 }
 
-/// The words by which models' servers say that a later attempt may succeed.
-const PASSING: [&str; 7] = [
-    "rate limit",
-    "rate_limit",
-    "usage limit",
-    "session limit",
-    "overloaded",
-    "429",
-    "529",
-];
-
 fn failed(reason: &str) -> AgentEvent {
-    let words = reason.to_ascii_lowercase();
-    AgentEvent::failed(
-        hub_protocol::first_chars(reason, 200),
-        !PASSING.iter().any(|it| words.contains(it)),
-    )
+    AgentEvent::failed(hub_protocol::first_chars(reason, 200), !tells_limit(reason))
 }
 
 fn tool(payload: &Map<String, Value>) -> Option<ToolUse> {
@@ -235,6 +220,7 @@ mod tests {
         for (reason, permanent) in [
             ("You've hit your session limit · resets 3pm (UTC)", false),
             ("API Error: 529 overloaded_error", false),
+            ("API Error: 500 Internal server error", true),
             ("Authentication required", true),
         ] {
             let AgentEvent::Failed {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::acp::Acp;
 use crate::answer::{AnswerKind, FormAnswer};
 use crate::dialog_news::{Call, DialogNews};
-use crate::event::AgentEvent;
+use crate::event::{AgentEvent, tells_limit};
 use crate::facts::{Docs, Facts, Foreign, OneAnswer};
 use crate::form::{
     Form, HookReply, InvalidSessionId, ParsedHook, ToolUse, answer_kind, edited, flag, hook,
@@ -174,9 +174,6 @@ const PEER: &str = "<cross-session-message";
 /// The title of a session is cut to this many characters.
 const MAX_TITLE: usize = 200;
 
-/// Model errors that a retry does not resolve.
-const PERMANENT_ERRORS: [&str; 3] = ["billing_error", "authentication_failed", "invalid_request"];
-
 pub(crate) fn parse(payload: &Map<String, Value>) -> Result<ParsedHook, InvalidSessionId> {
     let mut hook = parse_with(payload, happened)?;
     // Other agents with this format apply no rules from a hook.
@@ -337,17 +334,22 @@ fn tool_use(name: &str, payload: &Map<String, Value>) -> Option<ToolUse> {
     })
 }
 
-/// A failed model: the kind of the error, and the agent's words for it.
+/// A failed model: the kind of the error, and the agent's words for it. Claude Code has retried it as often as it does, so only a
+/// limit goes over without the person. Its kind tells that, or the words if there is none: Kimi Code has another field for them.
 fn failed(payload: &Map<String, Value>) -> AgentEvent {
     let kind = text(payload, "error");
-    let words = ["last_assistant_message", "error_details"];
+    let words = ["last_assistant_message", "error_details", "error_message"];
     let words = words.into_iter().map(|field| text(payload, field).trim());
     let kinds = [kind, "unknown"].into_iter().filter(|it| !it.is_empty());
     let parts = kinds
         .take(1)
         .chain(words.filter(|it| !it.is_empty()).take(1));
     let reason = parts.collect::<Vec<_>>().join(": ");
-    AgentEvent::failed(first_chars(&reason, 200), PERMANENT_ERRORS.contains(&kind))
+    let is_limit = match kind {
+        "" | "unknown" => tells_limit(&reason),
+        kind => tells_limit(kind),
+    };
+    AgentEvent::failed(first_chars(&reason, 200), !is_limit)
 }
 
 pub(crate) fn session_start(payload: &Map<String, Value>) -> AgentEvent {

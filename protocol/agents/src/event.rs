@@ -96,3 +96,20 @@ impl AgentEvent {
         }
     }
 }
+
+/// The words by which models' servers say that there is a limit, or more sessions than they serve now: clients wait for its end.
+const LIMITS: [&str; 7] = [
+    "rate limit",
+    "rate_limit",
+    "usage limit",
+    "session limit",
+    "overloaded",
+    "429",
+    "529",
+];
+
+/// Whether an error message tells a limit. All else that stops a session has no end to wait for.
+pub(crate) fn tells_limit(reason: &str) -> bool {
+    let words = reason.to_ascii_lowercase();
+    LIMITS.iter().any(|it| words.contains(it))
+}

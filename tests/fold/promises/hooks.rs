@@ -262,8 +262,8 @@ fn an_end_that_cuts_a_turn_off_is_told_as_a_death() {
     dies(&mut hub, unfinished);
     assert_eq!(hub.state.questions.open().count(), 0);
     let mut hub = working();
-    hub.hook("w1", failed("server_error", false));
-    dies(&mut hub, "Agent w1 failed: server_error");
+    hub.hook("w1", failed("rate_limit", false));
+    dies(&mut hub, "Agent w1 failed: rate_limit");
     let mut hub = working();
     hub.hook("w1", stop("done"));
     hub.tells("w1", AgentEvent::Exited, "ended");
@@ -373,6 +373,17 @@ fn a_temporary_model_failure_is_an_error_after_ten_minutes_without_an_event() {
     hub.tells("w1", idle(), "");
     tells(&hub.tick(), "error lead! primary!");
     hub.last_is("Agent w1 failed: rate_limit");
+}
+
+#[test]
+fn the_error_of_a_headless_session_is_its_last_word() {
+    let mut hub = Hub::new();
+    let headless = info(|it| it.headless = Some(true));
+    hub.hook_of("shot", headless, prompt(Agent));
+    hub.tells("shot", failed("server_error", true), "error primary!");
+    hub.tells("shot", AgentEvent::Exited, "");
+    assert!(!hub.session("shot").is_alive());
+    assert_eq!(hub.state_of("shot"), Some(SessionState::Error));
 }
 
 #[test]

@@ -183,6 +183,20 @@ fn a_failed_model_blocks_its_session_until_it_works_again() {
 }
 
 #[test]
+fn what_has_an_end_is_a_limit_whatever_its_agent_calls_it() {
+    let mut hub = typed();
+    let until = Some(hub.now.plus_millis(HOUR));
+    let event = AgentEvent::Failed {
+        reason: "other: try again at 3:05 PM.".into(),
+        permanent: true,
+        until,
+        resumes: false,
+    };
+    hub.tells("w1", event, "progress");
+    assert_eq!(hub.phase("w1").until, until);
+}
+
+#[test]
 fn a_session_that_died_at_work_is_blocked_until_the_person_closes_that() {
     let mut hub = typed();
     hub.end("w1", true);

@@ -420,7 +420,8 @@ impl HookContext<'_, '_> {
         permanent: bool,
         (until, resumes): (Option<Timestamp>, bool),
     ) -> Result<(), Refusal> {
-        if permanent {
+        // What has an end is a limit, whatever its agent calls it.
+        if permanent && until.is_none() {
             let msg = format!("Agent {} failed: {reason}", self.name());
             self.say(Kind::Error, (msg, reason), |_| {})?;
         } else {
@@ -530,15 +531,20 @@ impl HookContext<'_, '_> {
         }
         let name = self.name();
         let place = (self.project, self.key);
-        let Some(why) = cut_off else {
+        // The error of a session that answers one prompt is its last word.
+        let is_failed = self.hook.happened == AgentEvent::Exited
+            && self.state_is(SessionState::Error)
+            && self.session().is_some_and(Session::is_headless);
+        if let Some(why) = cut_off {
+            let msg = format!("Agent {name} {why}");
+            self.say(Kind::Error, (msg, &why), |_| {})?;
+        } else if !is_failed {
             let is_known = self.state_is(SessionState::Complete);
             let msg = format!("Agent {name} ended");
             self.post(Kind::Ended, msg, |draft| draft.recorded = is_known)?;
             self.transaction.leave(place);
             return Ok(());
-        };
-        let msg = format!("Agent {name} {why}");
-        self.say(Kind::Error, (msg, &why), |_| {})?;
+        }
         self.transaction.leave(place);
         self.transaction.also([Record::SessionEnded(SessionEnded {
             project: self.project.clone(),

@@ -15,26 +15,18 @@ const MAX_REASON: usize = 300;
 /// A thread's directory has its date in Codex's time zone, which may be another day.
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
-/// Errors that a retry does not resolve. Codex has retried the others already.
-const PERMANENT: [&str; 10] = [
-    "unauthorized",
-    "bad_request",
-    "context_window_exceeded",
-    "session_budget_exceeded",
-    "model_not_found",
-    "cyber_policy",
-    "misalignment_policy_violation",
-    "inference_hook_denied",
-    "too_many_denials",
-    "sandbox_error",
-];
+/// The errors that tell a limit, or more sessions than the model's API serves now. Codex has retried the others already, so they
+/// have no end to wait for.
+const LIMITS: [&str; 2] = ["usage_limit_exceeded", "server_overloaded"];
+/// The statuses that tell the same.
+const LIMIT_STATUSES: [u64; 2] = [429, 529];
 
 /// Why a turn failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     /// The kind of the error, and Codex's words for it.
     pub(super) reason: String,
-    /// Whether a retry does not resolve it.
+    /// Whether it has no end to wait for.
     pub(super) permanent: bool,
 }
 
@@ -113,11 +105,11 @@ fn failure(error: &TurnError) -> Failure {
         Some(kind) => format!("{kind}: {words}"),
         None => words,
     };
-    // The model refuses the request itself, and not its time.
-    let is_refused = status.is_some_and(|it| (400..500).contains(&it) && ![408, 429].contains(&it));
+    let is_limit = status.is_some_and(|it| LIMIT_STATUSES.contains(&it))
+        || kind.is_some_and(|it| LIMITS.contains(&it));
     Failure {
         reason: first_chars(&reason, MAX_REASON).into(),
-        permanent: is_refused || kind.is_some_and(|it| PERMANENT.contains(&it)),
+        permanent: !is_limit,
     }
 }
 
@@ -148,7 +140,8 @@ mod tests {
     fn the_end_of_a_turn_says_why_it_failed() {
         for (info, kind, permanent) in [
             (r#""usage_limit_exceeded""#, "usage_limit_exceeded", false),
-            (r#""internal_server_error""#, "internal_server_error", false),
+            (r#""server_overloaded""#, "server_overloaded", false),
+            (r#""internal_server_error""#, "internal_server_error", true),
             (r#""unauthorized""#, "unauthorized", true),
             (
                 r#"{"response_too_many_failed_attempts":{"http_status_code":429}}"#,
@@ -163,7 +156,7 @@ mod tests {
             (
                 r#"{"response_stream_disconnected":{"http_status_code":null}}"#,
                 "response_stream_disconnected",
-                false,
+                true,
             ),
         ] {
             let reason = format!("{kind}: no more");
