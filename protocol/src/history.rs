@@ -50,7 +50,7 @@ impl Status {
 }
 
 /// The members that `GET /notifications` appends to each stored notification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryMarks {
     /// The notification's status.
     pub status: Status,
@@ -59,6 +59,12 @@ pub struct HistoryMarks {
     /// How far the answer to it has come, if it is an answered question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<AnswerDelivery>,
+    /// The answer to it that counts, if it is an answered question.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Seq>,
+    /// How it ended, in a word, if it is a question that ended without an answer that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
 }
 
 /// One page of `GET /notifications`.

@@ -37,6 +37,21 @@ impl QuestionState {
         }
     }
 
+    /// How a question ended without an answer that counts, in the word of every view; `None` if it is open or has its answer.
+    /// `by` settled it.
+    pub fn ended(self, by: Option<&str>) -> Option<&'static str> {
+        match self {
+            Self::Open | Self::Claimed | Self::Answered => None,
+            Self::Withdrawn if self.is_by_terminal(by) => Some("settled in its terminal"),
+            Self::Withdrawn | Self::Superseded | Self::Expired => Some(self.as_str()),
+        }
+    }
+
+    /// Whether the agent went on by itself: somebody was at its terminal.
+    pub fn is_by_terminal(self, by: Option<&str>) -> bool {
+        self == Self::Withdrawn && by == Some("resumed")
+    }
+
     /// Whether the state is final: it never changes again.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Open | Self::Claimed)

@@ -598,6 +598,45 @@ test("a need that another person answers is announced, and its draft is offered"
   await page.getByRole("button", { name: "Copy what you typed" }).waitFor();
 });
 
+test("an answer that lost against that of the terminal is shown as one nowhere", async () => {
+  const hub = await startHub();
+  const call = { tool_name: "ExitPlanMode", tool_input: { plan: "Do it." } };
+  const id = await dialog(hub, call);
+  const page = await openDashboard(hub);
+  const feed = await openDashboard(hub, { path: "/?view=feed" });
+  await page.getByRole("textbox", { name: "Reason, login" }).fill("too big");
+  await hub.call(
+    "POST",
+    `/needs/${id}/answer`,
+    { verdict: "deny", reason: "too late" },
+    {},
+    hub.socket,
+  );
+  await until(
+    async () => (await stored(hub, id)).delivery === "delivered" || undefined,
+    { what: "the agent was given the answer" },
+  );
+  await feed.getByText("✓ you: deny: too late").waitFor();
+  await hub.hook(
+    "claude",
+    {
+      hook_event_name: "PostToolUse",
+      session_id: "login",
+      cwd: PROJECT,
+      ...call,
+    },
+    { project: PROJECT, name: "login" },
+  );
+  await page
+    .getByRole("status")
+    .filter({ hasText: "login continued: its plan is settled." })
+    .waitFor();
+  assert.equal(await page.getByText("was answered elsewhere").count(), 0);
+  await feed.getByText("✗ you: deny: too late").waitFor();
+  await feed.reload();
+  await feed.getByText("✗ you: deny: too late").waitFor();
+});
+
 test("several permissions are approved together only after each was on the screen to its end", async () => {
   const hub = await startHub();
   const ids = [];

@@ -233,3 +233,28 @@ async fn the_steps_of_a_question_say_that_its_terminal_settled_it() {
         (&json!("settled"), &json!("resumed"))
     );
 }
+
+#[tokio::test]
+async fn every_view_says_that_the_terminal_settled_a_question_and_not_the_answer_that_lost() {
+    let (hub, client) = memory_hub();
+    let dialog = Dialog::of_claude("Bash", json!({ "command": "make" }));
+    let deny = || json!({ "verdict": "deny", "reason": "too late" });
+    let id = answered_dialog((&hub, &client), "s1", &dialog, deny()).await;
+    let shown = async || client.read(&format!("/notifications/{id}")).await;
+    let counts = shown().await;
+    assert!(counts["answer"].as_u64() > Some(id), "{counts}");
+    assert_eq!(counts["ended"], Value::Null);
+    let mut news = client.events("?kinds=question").await;
+    report(&client, "claude", "s1", &bash("PostToolUse", "make")).await;
+    let ended = json!("settled in its terminal");
+    let lost = shown().await;
+    assert_eq!(
+        [&lost["status"], &lost["answer"], &lost["ended"]],
+        [&json!("withdrawn"), &Value::Null, &ended]
+    );
+    let event = news.next_of("question").await.data;
+    assert_eq!([&event["id"], &event["ended"]], [&json!(id), &ended]);
+    let why = client.read(&format!("/why/{id}")).await;
+    let summary = why["summary"].as_str().expect("a text");
+    assert!(summary.contains(": settled in its terminal at "), "{why}");
+}

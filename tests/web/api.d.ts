@@ -64,6 +64,8 @@ export interface Schemas {
         status: Schemas["Status"];
         seen: boolean;
         delivery?: Schemas["AnswerDelivery"];
+        answer?: Schemas["Seq"];
+        ended?: string;
     };
     Conversation: {
         entries: Schemas["ConversationEntry"][];
@@ -659,6 +661,8 @@ export interface Schemas {
         id?: Schemas["Seq"];
         by?: string;
         state?: Schemas["QuestionState"];
+        answer?: Schemas["Seq"];
+        ended?: string;
     };
     SeenEvent: {
         ids: Schemas["Seqs"];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Feed } from "../../web/core/feed.js";
 import { matches } from "../../web/core/filter.js";
-import { answerOf, leadOf, others } from "../../web/core/rows.js";
+import { answerOf, counts, leadOf, others } from "../../web/core/rows.js";
 
 /** @typedef {import('../../web/core/types.js').Notification} Notification */
 
@@ -204,6 +204,29 @@ test("a question and its answer are one row, which shows the question", () => {
     [leadOf(row).msg, answerOf(row)?.msg, others(row), answerOf(open)],
     ["Drop it?", "yes", "", undefined],
   );
+});
+
+test("an answer counts until the hub tells that its question ended otherwise", () => {
+  const answer = notification(2, {
+    type: "answer",
+    from: "person",
+    reply_to: 1,
+  });
+  const feed = new Feed();
+  feed.add([notification(1, { type: "approval" }), answer]);
+  const [row] = feed.rows();
+  assert.equal(counts(row), false, "the hub has not told that it counts");
+  feed.settleQuestion({ id: 1, answer: 2 });
+  feed.applyDelivery({ ids: [2], state: "acked" });
+  assert.deepEqual([counts(row), leadOf(row).delivery], [true, "taken"]);
+  feed.settleQuestion({ id: 1, ended: "settled in its terminal" });
+  assert.deepEqual(
+    [counts(row), leadOf(row).delivery, leadOf(row).ended],
+    [false, undefined, "settled in its terminal"],
+  );
+  // History tells it too.
+  feed.add([notification(1, { type: "approval", answer: 2 })]);
+  assert.equal(counts(row), true);
 });
 
 test("the questions of two hooks of one dialog are one row, which shows the last one", () => {

@@ -199,6 +199,20 @@ export class Feed {
     }
   }
 
+  /**
+   * Notes how a question was settled. An answer that counted may turn out to have lost against that of the agent's terminal.
+   *
+   * @param {Pick<Schemas['NewsEvent'], 'id'|'answer'|'ended'>} settled
+   */
+  settleQuestion({ id = 0, answer, ended }) {
+    const question = this.#byId.get(id);
+    if (!question) return;
+    question.answer = answer;
+    question.ended = ended;
+    if (answer === undefined) question.delivery = undefined;
+    this.#countChange(id);
+  }
+
   /** Clears the feed, because the log is another one or was not read for too long. */
   reset() {
     this.#all = new SortedList();
@@ -252,6 +266,10 @@ export class Feed {
     if (notification.status !== undefined) known.status = notification.status;
     if (notification.delivery !== undefined)
       known.delivery = notification.delivery;
+    if (notification.answer ?? notification.ended) {
+      known.answer = notification.answer;
+      known.ended = notification.ended;
+    }
     return false;
   }
 

@@ -225,6 +225,12 @@ export function answerOf({ items }) {
     : undefined;
 }
 
+/** Whether the answer that a row shows is the one that counts. @param {Row} row */
+export function counts(row) {
+  const answer = answerOf(row);
+  return answer !== undefined && leadOf(row).answer === answer.id;
+}
+
 /**
  * The notifications of a row besides the shown one and its answer, in words: '×3', 'updated ×2', '4 steps'.
  *

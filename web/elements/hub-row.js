@@ -5,7 +5,7 @@ import { setText } from "./parts.js";
 import { setTime, timeElement } from "./time.js";
 import { projectName } from "../core/sessions.js";
 import { answerWay } from "../core/delivery.js";
-import { answerOf, leadOf, others } from "../core/rows.js";
+import { answerOf, counts, leadOf, others } from "../core/rows.js";
 import { senderName } from "../core/thread.js";
 import { showDirection } from "../core/tool.js";
 import { kindText } from "../core/types.js";
@@ -140,7 +140,7 @@ function flags(row) {
   const lead = leadOf(row);
   const urgent =
     lead.priority === "urgent" || lead.priority === "high" ? lead.priority : "";
-  const end = answerOf(row)
+  const end = counts(row)
     ? answerWay(lead)
     : STATUS_LABELS[lead.status ?? ""];
   return [urgent, others(row), end].filter(Boolean).join(" · ");
@@ -150,7 +150,7 @@ function flags(row) {
 function answerText(row) {
   const answer = answerOf(row);
   return answer
-    ? `✓ ${answer.from === "person" ? "you" : senderName(answer)}: ${oneLine(answer.msg)}`
+    ? `${counts(row) ? "✓" : "✗"} ${answer.from === "person" ? "you" : senderName(answer)}: ${oneLine(answer.msg)}`
     : "";
 }
 

@@ -2,6 +2,7 @@
 
 import { copy } from "./copyable.js";
 import { closeLater, h } from "./dom.js";
+import { setText } from "./parts.js";
 import { StoreElement } from "./store-element.js";
 import { asks, isOpen, settlementText } from "../core/attention.js";
 import { outboxOf } from "../hub/outbox.js";
@@ -17,6 +18,8 @@ export class HubSettled extends StoreElement {
   #announcement = h("p", { class: "visually-hidden", role: "status" });
   /** The needs so far. @type {AttentionItem[]|null} */
   #known = null;
+  /** The needs that the lines are about. @type {WeakMap<Element, AttentionItem>} */
+  #about = new WeakMap();
 
   connectedCallback() {
     if (!this.firstChild) this.append(this.#lines, this.#announcement);
@@ -45,6 +48,19 @@ export class HubSettled extends StoreElement {
     for (const item of before.filter((one) => !isIn(all)(one)))
       this.#note(item, cardOf(item.key));
     this.#known = all;
+    this.#follow();
+  }
+
+  /** Rewrites the lines about needs that the hub still lists: an answer may turn out not to count. */
+  #follow() {
+    for (const line of this.#lines.children) {
+      const item = this.#about.get(line);
+      const isListed = this.store.needs.some(
+        ({ id, settled }) => id === item?.key && settled,
+      );
+      if (item && isListed && line.firstElementChild)
+        setText(line.firstElementChild, this.#textOf(item));
+    }
   }
 
   /**
@@ -53,7 +69,8 @@ export class HubSettled extends StoreElement {
    * @param {AttentionItem} item that is gone
    * @param {HubQuestion|HubNeed} [card]
    */
-  async #note({ key, name, need }, card) {
+  async #note(item, card) {
+    const { key, need } = item;
     const left = {
       busy: card?.contains(document.activeElement) ?? false,
       draft: card?.draft.trim() ?? "",
@@ -64,33 +81,35 @@ export class HubSettled extends StoreElement {
         : !left.draft
     )
       return;
+    this.#announce(item, left);
+  }
+
+  /** Who settled it and how, as far as the hub knows by now. @param {AttentionItem} item */
+  #textOf({ key, name, need }) {
     const { store } = this;
     const settled = store.needs.find(({ id }) => id === key)?.settled;
     const find = (/** @type {string} */ id) =>
       [...store.sessions.values()].find((session) => session.id === id)?.name ??
       id;
-    this.#announce(
-      settlementText(
-        name,
-        need.kind,
-        settled && { ...settled, by: settled.by && find(settled.by) },
-      ),
-      left,
+    return settlementText(
+      name,
+      need.kind,
+      settled && { ...settled, by: settled.by && find(settled.by) },
     );
   }
 
   /**
-   * Announces the text to screen readers; it is also visible if the person was about to answer.
+   * Announces to screen readers who settled it; it is also visible if the person was about to answer.
    *
-   * @param {string} text
+   * @param {AttentionItem} item
    * @param {Left} left
    */
-  #announce(text, { busy, draft }) {
+  #announce(item, { busy, draft }) {
     const close = () => line.remove();
     const line = h(
       "p",
       { class: busy || draft ? "" : "visually-hidden" },
-      h("span", {}, text),
+      h("span", {}, this.#textOf(item)),
       draft &&
         h(
           "button",
@@ -104,6 +123,7 @@ export class HubSettled extends StoreElement {
           "×",
         ),
     );
+    this.#about.set(line, item);
     this.#lines.append(line);
     if (!draft) closeLater(line, close);
     while (this.#lines.children.length > 3)

@@ -13,7 +13,8 @@ import { Problem } from "./problem.js";
 /** @import { Connection, Notification, Schemas } from '../core/types.js' */
 /** @import { Store } from './store.js' */
 
-const KINDS = "notification,sessions,delivery,seen,presence,preferences,need";
+const KINDS =
+  "notification,sessions,delivery,seen,question,presence,preferences,need";
 
 export class Live {
   /** The place up to which the log was read, `EPOCH-SEQ`. */
@@ -177,6 +178,9 @@ export class Live {
       store.markSeen(body);
     } else if (event === "delivery") {
       store.feed.applyDelivery(body);
+      store.changed("feed");
+    } else if (event === "question") {
+      if (body.what === "settled") store.feed.settleQuestion(body);
       store.changed("feed");
     } else if (event === "sessions") {
       delete this.#tags.sessions_tag;

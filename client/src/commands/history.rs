@@ -94,12 +94,12 @@ fn shown(args: &HistoryArgs, json: &str) -> String {
 pub(super) fn row(json: &str, with_project: bool) -> String {
     // If a newer hub uses another format, print its JSON.
     match (parse(json), parse(json)) {
-        (Ok(notification), Ok(marks)) => describe(&notification, marks, with_project),
+        (Ok(notification), Ok(marks)) => describe(&notification, &marks, with_project),
         _ => json_line(json).into_owned(),
     }
 }
 
-fn describe(it: &Notification, marks: HistoryMarks, with_project: bool) -> String {
+fn describe(it: &Notification, marks: &HistoryMarks, with_project: bool) -> String {
     let from = it.from_name.as_deref();
     let mut place = from.unwrap_or(it.from.as_str()).to_owned();
     if let Some(to) = &it.to {
@@ -108,7 +108,8 @@ fn describe(it: &Notification, marks: HistoryMarks, with_project: bool) -> Strin
     if with_project {
         place = format!("{place} [{}]", it.project);
     }
-    let status = marks.status.as_str();
+    let ended = marks.ended.as_deref();
+    let status = ended.unwrap_or(marks.status.as_str());
     let title = it.title.as_ref();
     let title = title.map_or(String::new(), |title| format!("{title}: "));
     let text = format!("{title}{}", it.msg);

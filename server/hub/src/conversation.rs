@@ -14,8 +14,6 @@ use serde_json::Value;
 
 use super::{Hub, needs, stored};
 
-/// The name by which a question is withdrawn that an agent's own dialog has settled.
-const WENT_ON: &str = "resumed";
 /// The most senders that a wake names.
 const MAX_SENDERS: usize = 4;
 
@@ -243,19 +241,16 @@ fn given(
         Some(Verdict::AllowAlways) => (Some(Decision::AllowAlways), "allowed for the session"),
         Some(Verdict::AcceptEdits) => (Some(Decision::AcceptEdits), "allowed with all edits"),
         Some(Verdict::Deny(_)) => (Some(Decision::Deny), "denied"),
-        None => (None, state.as_str()),
+        None => {
+            let ended = state.ended(by.as_deref());
+            (None, ended.unwrap_or(state.as_str()))
+        }
     };
-    // The agent went on by itself: somebody was at its terminal.
-    let went_on = state == QuestionState::Withdrawn && by.as_deref() == Some(WENT_ON);
+    let is_by_terminal = state.is_by_terminal(by.as_deref());
     GivenAnswer {
         state,
-        title: if went_on {
-            "settled in its terminal"
-        } else {
-            title
-        }
-        .into(),
-        by: by.filter(|_| !went_on),
+        title: title.into(),
+        by: by.filter(|_| !is_by_terminal),
         decision,
         text: match verdict {
             Some(Verdict::Deny(reason)) => reason,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use axum::extract::State;
 use axum::response::Response;
 use hub_core::filter::Filter;
-use hub_core::fold::{Question, State as Fold};
+use hub_core::fold::State as Fold;
 use hub_core::waiters::SharedWaiters;
 use hub_engine::Hub;
 use hub_log::{Event, Log};
@@ -180,7 +180,7 @@ impl Search {
                 let marks = marks_of(state, waiters, id, !notified.route.targets.is_empty());
                 let chosen = wanted.is_none_or(|wanted| wanted == marks.status)
                     && marked.is_none_or(|marked| marked == marks.seen);
-                chosen.then(|| (id, with_marks(&notified.json, marks)))
+                chosen.then(|| (id, with_marks(&notified.json, &marks)))
             };
             events.iter().filter_map(of).collect()
         });
@@ -220,22 +220,34 @@ pub(super) fn marks_of(
     id: Seq,
     routed: bool,
 ) -> HistoryMarks {
-    let answered = |it: &&Question| it.state == QuestionState::Answered;
+    let question = state.questions.get(id);
+    let answered = question.filter(|it| it.state == QuestionState::Answered);
     let hook = || waiters.read().hook_connection(id, Instant::now());
     HistoryMarks {
-        status: state.status(id, routed),
+        status: status_of(state, id, routed),
         seen: state.seen.contains(id),
-        delivery: state
-            .questions
-            .get(id)
-            .filter(answered)
-            .and_then(|it| state.answer_delivery(it, hook())),
+        delivery: answered.and_then(|it| state.answer_delivery(it, hook())),
+        answer: answered.and_then(|it| it.answer),
+        ended: question
+            .and_then(|it| it.state.ended(it.by.as_deref()))
+            .map(str::to_owned),
+    }
+}
+
+/// The status of a notification; that of a question whose answer turned out not to count is not that it was answered.
+pub(super) fn status_of(state: &Fold, id: Seq, routed: bool) -> Status {
+    let question = state.questions.get(id);
+    match state.status(id, routed) {
+        Status::Answered if question.is_some_and(|it| it.state == QuestionState::Withdrawn) => {
+            Status::Withdrawn
+        }
+        status => status,
     }
 }
 
 /// A stored notification with its marks, which are appended without parsing it.
-pub(super) fn with_marks(json: &[u8], marks: HistoryMarks) -> Vec<u8> {
-    let marks = to_json(&marks);
+pub(super) fn with_marks(json: &[u8], marks: &HistoryMarks) -> Vec<u8> {
+    let marks = to_json(marks);
     [&json[..json.len() - 1], b",", &marks[1..]].concat()
 }
 
@@ -294,7 +306,7 @@ pub(super) async fn get(
 ) -> Result<Response, ApiError> {
     let (json, routed) = find(&hub, id).await?;
     let marks = hub.read(|state, waiters| marks_of(state, waiters, id, routed))?;
-    Ok(json_response(with_marks(&json, marks)))
+    Ok(json_response(with_marks(&json, &marks)))
 }
 
 /// Whether the log still has a notification. Retention first moves its boundary; the record is deleted later.

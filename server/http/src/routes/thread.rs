@@ -48,7 +48,7 @@ pub(super) async fn thread(
             .into_iter()
             .filter(|(id, _)| history::is_kept(state, *id));
         kept.map(|(id, (json, routed))| {
-            history::with_marks(&json, history::marks_of(state, waiters, id, routed))
+            history::with_marks(&json, &history::marks_of(state, waiters, id, routed))
         })
         .collect()
     })?;

@@ -46,7 +46,7 @@ pub(super) async fn trace(
     let after = params.after.unwrap_or(0);
     let (answer, status) = hub.read(|state, _| {
         let answer = state.questions.get(id).and_then(|it| it.answer);
-        (answer, state.status(id, routed))
+        (answer, history::status_of(state, id, routed))
     })?;
     let scanned = stored::scan(move |allowance| steps(&log, id, answer, after, allowance));
     let (mut steps, next) = scanned.await?;

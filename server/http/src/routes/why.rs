@@ -57,7 +57,8 @@ async fn of_notification(hub: &Hub, is_reached: bool, id: Seq) -> Result<Why, Ap
     let scanned = stored::scan(move |allowance| trace::steps(&log, id, None, 0, allowance));
     let (steps, next) = scanned.await?;
     let why = hub.read(|state, _| {
-        items.extend(past::settled(id, &steps, &items));
+        let ended = state.questions.get(id).and_then(past::ended);
+        items.extend(past::settled(id, &steps, &items, ended.as_deref()));
         let line = |it: &WhyItem| item_line(state, it);
         let open = items.iter().filter(|it| is_open(it.reason));
         let first = open.clone().next().or(items.first());

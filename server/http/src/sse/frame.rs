@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
 
 use axum::body::Bytes;
-use hub_core::record::{Record, SettleReason, Settled};
+use hub_core::record::{QuestionSettled, Record, SettleReason, Settled};
 use hub_engine::Hub;
 use hub_log::Event;
 use hub_protocol::{Epoch, InboxName, Need, ProjectName, Seq, Session, Sessions, Timestamp};
@@ -62,7 +62,7 @@ fn of_record(record: &Record) -> Option<(EventKind, Value)> {
         Record::ListenerSet(it) => (Listener, with("what", "set", it)),
         Record::ListenerRemoved(it) => (Listener, with("what", "removed", it)),
         Record::QuestionClaimed(it) => (Question, with("what", "claimed", it)),
-        Record::QuestionSettled(it) => (Question, with("what", "settled", it)),
+        Record::QuestionSettled(it) => (Question, settled_question(it)),
         Record::PreferencesSet(it) => (Preferences, json!(it.preferences)),
         Record::Notified(_)
         | Record::InboxClosed(_)
@@ -77,6 +77,15 @@ fn of_record(record: &Record) -> Option<(EventKind, Value)> {
         | Record::RuleFired(_)
         | Record::RuleNoted(_) => return None,
     })
+}
+
+/// How a question was settled, with the word for an end without an answer that counts.
+fn settled_question(it: &QuestionSettled) -> Value {
+    let mut data = with("what", "settled", it);
+    if let Some(ended) = it.state.ended(it.by.as_deref()) {
+        data["ended"] = ended.into();
+    }
+    data
 }
 
 /// The fields of a record, and one that tells apart the records of one kind of event.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hub_core::fold::State as Fold;
+use hub_core::fold::{Question, State as Fold};
 use hub_core::record::{Record, SettleReason, Turn, TurnCause, kinds};
 use hub_log::journal::JournalError;
 use hub_log::{CHUNK_BYTES, Log};
@@ -126,7 +126,13 @@ pub(super) fn of_inboxes(
 }
 
 /// The inboxes in which a notification is no longer pending, each with its reason.
-pub(super) fn settled(id: Seq, steps: &[Step], pending: &[WhyItem]) -> Vec<WhyItem> {
+/// `ended` is how a question ended without an answer that counts.
+pub(super) fn settled(
+    id: Seq,
+    steps: &[Step],
+    pending: &[WhyItem],
+    ended: Option<&str>,
+) -> Vec<WhyItem> {
     let mut places: BTreeMap<&InboxName, &ProjectName> = BTreeMap::new();
     for step in steps {
         if let (Some(inbox), Some(project)) = (&step.inbox, &step.project) {
@@ -136,7 +142,7 @@ pub(super) fn settled(id: Seq, steps: &[Step], pending: &[WhyItem]) -> Vec<WhyIt
     let is_pending = |inbox: &InboxName| pending.iter().any(|it| it.inbox.as_ref() == Some(inbox));
     let gone = places.into_iter().filter(|(inbox, _)| !is_pending(inbox));
     let item = |(inbox, project): (&InboxName, &ProjectName)| {
-        let (reason, text) = end(steps, inbox);
+        let (reason, text) = end(steps, inbox, ended);
         WhyItem {
             id,
             project: project.clone(),
@@ -151,8 +157,19 @@ pub(super) fn settled(id: Seq, steps: &[Step], pending: &[WhyItem]) -> Vec<WhyIt
     gone.map(item).collect()
 }
 
+/// How a question ended without an answer that counts, and when.
+pub(super) fn ended(question: &Question) -> Option<String> {
+    let (state, by) = (question.state, question.by.as_deref());
+    let word = state.ended(by)?;
+    let by = by.filter(|_| !state.is_by_terminal(by));
+    let by = by.map_or(String::new(), |by| format!(" by {by}"));
+    let at = question.settled_at;
+    let at = at.map_or(String::new(), |at| format!(" at {at}"));
+    Some(format!("{word}{by}{at}"))
+}
+
 /// How a notification stopped being pending in an inbox.
-fn end(steps: &[Step], inbox: &InboxName) -> (Reason, String) {
+fn end(steps: &[Step], inbox: &InboxName, ended: Option<&str>) -> (Reason, String) {
     let here = steps
         .iter()
         .filter(|it| it.inbox.as_ref().is_none_or(|it| it == inbox));
@@ -186,10 +203,12 @@ fn end(steps: &[Step], inbox: &InboxName) -> (Reason, String) {
             };
             (by_way(way), text)
         }
-        (Some(end), _) => (
-            Reason::Settled,
-            format!("{}{}{}", end.state, by(end), at(end)),
-        ),
+        (Some(end), _) => {
+            // An answer may turn out not to count.
+            let ended = ended.filter(|_| matches!(&*end.state, "answered" | "withdrawn"));
+            let text = || format!("{}{}{}", end.state, by(end), at(end));
+            (Reason::Settled, ended.map_or_else(text, str::to_owned))
+        }
         (None, _) => (Reason::Settled, "it is no longer pending".into()),
     }
 }
