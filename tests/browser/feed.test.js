@@ -352,6 +352,41 @@ test("opening the details marks as read, and a thread that was requested before 
   assert.equal(await row(page, id).getAttribute("data-unseen"), "");
 });
 
+test("a permission that its terminal settled is not struck through as withdrawn", async () => {
+  const hub = await startHub();
+  const { id: other } = await hub.post({
+    msg: "ready",
+    from: "worker",
+    to: "primary",
+    type: "message",
+  });
+  const call = { tool_name: "Bash", tool_input: { command: "make" } };
+  const id = await dialog(hub, call);
+  const page = await openDashboard(hub, { path: "/?view=feed" });
+  await row(page, id).waitFor();
+  await hub.call("DELETE", `/notifications/${other}`);
+  await hub.hook(
+    "claude",
+    { hook_event_name: "PostToolUse", session_id: "login", ...call },
+    PLACE,
+  );
+  const check = async () => {
+    await row(page, id).getByText("settled in its terminal").waitFor();
+    await row(page, other).getByText("withdrawn").waitFor();
+    const line = (/** @type {number} */ of) =>
+      row(page, of)
+        .locator(".content")
+        .evaluate((it) => getComputedStyle(it).textDecorationLine);
+    assert.deepEqual(
+      [await line(id), await line(other)],
+      ["none", "line-through"],
+    );
+  };
+  await check();
+  await page.reload();
+  await check();
+});
+
 test("a dialog that two hooks report, its notice, its answer and its delivery are one row", async () => {
   const hub = await startHub();
   const report = (/** @type {string} */ name) =>

@@ -196,6 +196,7 @@ fn a_hook_whose_dialog_was_answered_in_the_terminal_meanwhile_ends_without_a_wor
     place.start();
     agent.end().ok().prints_nothing().warns_of_nothing();
     assert_eq!(question(&place).state, QuestionState::Withdrawn);
+    place.ctl("history").prints("(settled in its terminal)");
 }
 
 #[test]

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Feed } from "../../web/core/feed.js";
 import { matches } from "../../web/core/filter.js";
-import { answerOf, counts, leadOf, others } from "../../web/core/rows.js";
+import { answerOf, counts, endOf, leadOf, others } from "../../web/core/rows.js";
 
 /** @typedef {import('../../web/core/types.js').Notification} Notification */
 
@@ -227,6 +227,21 @@ test("an answer counts until the hub tells that its question ended otherwise", (
   // History tells it too.
   feed.add([notification(1, { type: "approval", answer: 2 })]);
   assert.equal(counts(row), true);
+});
+
+test("what its terminal settled was not withdrawn, as the hub says", () => {
+  const ended = "settled in its terminal";
+  const feed = new Feed();
+  feed.add([
+    notification(1, { type: "approval" }),
+    notification(2, { type: "approval" }),
+  ]);
+  const ends = () => [1, 2].map((id) => endOf(feed.get(id) ?? {}));
+  feed.applyDelivery({ ids: [1, 2], state: "withdrawn" });
+  assert.deepEqual(ends(), ["withdrawn", "withdrawn"]);
+  feed.settleQuestion({ id: 1, ended });
+  feed.add([notification(2, { type: "approval", ended })]);
+  assert.deepEqual(ends(), [ended, ended]);
 });
 
 test("the questions of two hooks of one dialog are one row, which shows the last one", () => {

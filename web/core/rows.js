@@ -225,6 +225,15 @@ export function answerOf({ items }) {
     : undefined;
 }
 
+/**
+ * How a notification ended: a question in the hub's word, as one that its terminal settled was not withdrawn; else its status.
+ *
+ * @param {Pick<Notification, 'ended'|'status'>} notification
+ */
+export function endOf({ ended, status }) {
+  return ended ?? status ?? "";
+}
+
 /** Whether the answer that a row shows is the one that counts. @param {Row} row */
 export function counts(row) {
   const answer = answerOf(row);

@@ -29,7 +29,7 @@ import { Problem } from "../hub/problem.js";
 import { setMarks } from "../hub/marks.js";
 import { asks, isOpen, itemOf } from "../core/attention.js";
 import { sentText } from "../core/delivery.js";
-import { rowTitle } from "../core/rows.js";
+import { endOf, rowTitle } from "../core/rows.js";
 import { kindText } from "../core/types.js";
 import { senderName, thread } from "../core/thread.js";
 import { projectName, sessionFinder } from "../core/sessions.js";
@@ -147,13 +147,13 @@ export class HubDetails extends StoreElement {
   #refresh() {
     const notification = this.#notification;
     if (!notification) return;
-    const { id, seen, status } = notification;
+    const { id, seen } = notification;
     const question = this.#asksNow(id);
     this.#showNeed(notification);
     const drawn = JSON.stringify([
       id,
       seen,
-      status,
+      endOf(notification),
       question,
       this.#items.length,
       this.store.feed.repliesVersion,
@@ -249,10 +249,8 @@ export class HubDetails extends StoreElement {
       state: notification.type,
       text: kindText(notification.type),
     });
-    setText(
-      this.#number,
-      `#${notification.id}${notification.status ? ` · ${notification.status}` : ""}`,
-    );
+    const end = endOf(notification);
+    setText(this.#number, `#${notification.id}${end ? ` · ${end}` : ""}`);
     this.#time.replaceChildren(timeElement(notification.ts, now, "ago"));
     this.#heading.replaceChildren(
       ...revealHidden(notification.title ?? `From ${senderName(notification)}`),

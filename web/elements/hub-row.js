@@ -5,7 +5,7 @@ import { setText } from "./parts.js";
 import { setTime, timeElement } from "./time.js";
 import { projectName } from "../core/sessions.js";
 import { answerWay } from "../core/delivery.js";
-import { answerOf, counts, leadOf, others } from "../core/rows.js";
+import { answerOf, counts, endOf, leadOf, others } from "../core/rows.js";
 import { senderName } from "../core/thread.js";
 import { showDirection } from "../core/tool.js";
 import { kindText } from "../core/types.js";
@@ -105,7 +105,7 @@ export class HubRow extends HTMLElement {
     setAttribute(this, "data-ids", ids.join(" "));
     setAttribute(this, "data-type", lead.type);
     setAttribute(this, "data-priority", lead.priority);
-    setAttribute(this, "data-status", lead.status ?? "");
+    setAttribute(this, "data-status", endOf(lead));
     setAttribute(this, "aria-posinset", String(index + 1));
     setAttribute(this, "aria-setsize", String(setSize));
     setAttribute(this, "aria-label", showDirection(label(row, unseen)));
@@ -142,7 +142,7 @@ function flags(row) {
     lead.priority === "urgent" || lead.priority === "high" ? lead.priority : "";
   const end = counts(row)
     ? answerWay(lead)
-    : STATUS_LABELS[lead.status ?? ""];
+    : (STATUS_LABELS[endOf(lead)] ?? lead.ended);
   return [urgent, others(row), end].filter(Boolean).join(" · ");
 }
 

@@ -73,9 +73,10 @@ pub(crate) fn outcome_of(
     by: Option<&str>,
     answer: Option<&str>,
 ) -> String {
-    let mut text = format!("question {id} is {}", state.as_str());
+    let how = state.ended(by).unwrap_or(state.as_str());
+    let mut text = format!("question {id} is {how}");
     // Writing to a String cannot fail.
-    if let Some(by) = by {
+    if let Some(by) = by.filter(|_| !state.is_by_terminal(by)) {
         let _ = write!(text, " by {}", line(by));
     }
     if let Some(answer) = answer {
