@@ -463,11 +463,16 @@ test("an error stays until it is done, whatever is read, and that can be undone"
     project: PROJECT,
     from: "build",
     type: "error",
-    msg: "Agent build failed: no space left",
+    msg: "rate_limit: no space left",
   });
   const page = await openDashboard(hub);
   const item = page.locator('hub-need[data-kind="error"]');
   await item.getByText("no space left").waitFor();
+  assert.equal(
+    await item.locator(":scope > .text").innerText(),
+    "rate_limit: no space left",
+    "the words as they were sent",
+  );
   await hub.call("POST", "/seen", { up_to: id, seen: true });
   assert.equal((await hub.get("/needs")).needs.length, 1);
   await item.getByRole("button", { name: "Done" }).click();
@@ -567,7 +572,7 @@ test("a session that died at work is shown until it is done, and among the ended
   await row.waitFor({ state: "attached" });
   killProcess();
   const item = page.locator('hub-need[data-kind="died"]');
-  await item.getByText("Died unfinished").waitFor();
+  await item.getByText("died unfinished").waitFor();
   assert.equal(await item.getByRole("textbox").count(), 0);
   await row
     .and(page.locator('[data-phase="blocked"]'))

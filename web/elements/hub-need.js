@@ -95,7 +95,7 @@ export class HubNeed extends StoreElement {
     setProperty(this.#snoozeButton, "hidden", kind === "urgent");
     this.isWhole =
       item.need.complete || this.store.whole(item.key) !== undefined;
-    const text = capitalize(this.store.wordsOf(item.need));
+    const text = this.store.wordsOf(item.need);
     setText(this.#about, aboutOf(item.session, title));
     showMarkdown(this.#text, text, {
       store: this.store,
@@ -243,11 +243,6 @@ export class HubNeed extends StoreElement {
     if (action === "reply") this.#compose?.focusField();
     return action === "reply" && this.#compose !== null;
   }
-}
-
-/** @param {string} text */
-function capitalize(text) {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 customElements.define("hub-need", HubNeed);
