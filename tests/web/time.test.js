@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 
-import { absolute, age, longDuration, relative } from "../../web/core/time.js";
+import {
+  absolute,
+  age,
+  clockTime,
+  exactClockTime,
+  longDuration,
+  relative,
+  shortDate,
+} from "../../web/core/time.js";
 
 test("an age has the largest unit of which there is at least one", () => {
   const cases = /** @type {[number, string][]} */ ([
@@ -38,6 +48,27 @@ test("the exact time is the reader's own, and says its zone", () => {
   );
 });
 
+test("a time of day has 24 hours, and is the reader's own", () => {
+  const at = "2026-11-22T13:37:59.900Z";
+  assert.equal(clockTime(at, "Europe/Berlin"), "14:37");
+  assert.equal(exactClockTime(at, "Europe/Berlin"), "14:37:59");
+  assert.equal(clockTime("2026-11-22T00:05:00Z", "UTC"), "00:05");
+  assert.equal(shortDate(Date.parse(at), "UTC"), "22 Nov");
+});
+
+test("no other file of the page writes a time of day", () => {
+  const web = fileURLToPath(new URL("../../web/", import.meta.url));
+  const names = readdirSync(web, { recursive: true }).map(String);
+  const others = names.filter(
+    (name) =>
+      name.endsWith(".js") &&
+      // Quiet hours are in a zone of their own, and are not shown by this format.
+      !["core/time.js", "core/quiet-hours.js"].includes(name) &&
+      /toLocale|DateTimeFormat\([^)]/.test(readFileSync(web + name, "utf8")),
+  );
+  assert.deepEqual(others, []);
+});
+
 test("a deadline shows the time left, then that it is due", () => {
   const now = Date.parse("2026-11-22T05:00:00Z");
   assert.equal(relative("2026-11-22T05:04:30Z", now, "left"), "4 min left");
@@ -46,6 +77,7 @@ test("a deadline shows the time left, then that it is due", () => {
 
 test("an invalid time has no text", () => {
   assert.equal(absolute("yesterday"), "");
+  assert.equal(clockTime("yesterday"), "");
   assert.equal(relative("", 0), "");
 });
 

@@ -1,5 +1,7 @@
 /** The description of the cluster of hubs. */
 
+import { absolute } from "./time.js";
+
 /** @typedef {import('./types.js').Schemas['ClusterInfo']} Cluster */
 
 /**
@@ -21,13 +23,13 @@ export function describeCluster({
   const newest = Math.max(0, ...nodes.map(({ head }) => head));
   const others = nodes.map((it) => {
     if (it.role === "silent")
-      return `${it.node}: silent since ${time(it.seen_at)}`;
+      return `${it.node}: silent since ${absolute(it.seen_at)}`;
     // The last report of the active one may be older than those of the others, but it is never behind them.
     return `${it.node}: ${it.role}${lag(it.role === "active" ? 0 : newest - it.head)}`;
   });
   const details = [
     active
-      ? `${active} is active${since ? ` since ${time(since)}` : ""}`
+      ? `${active} is active${since ? ` since ${absolute(since)}` : ""}`
       : "No hub is active: nothing can be sent or answered",
     `${node} (this machine): ${role}${lag(behind)}`,
     ...others,
@@ -44,9 +46,4 @@ export function describeCluster({
 /** @param {number} records */
 function lag(records) {
   return records > 0 ? `, ${records} behind` : "";
-}
-
-/** @param {string} at */
-function time(at) {
-  return new Date(at).toLocaleString();
 }

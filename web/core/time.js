@@ -21,39 +21,47 @@ export function age(ms) {
   return `${Math.floor(span / DAY)} d`;
 }
 
+/** @type {Intl.DateTimeFormatOptions} */
+const MINUTES = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+/** @type {Intl.DateTimeFormatOptions} */
+const SECONDS = { ...MINUTES, second: "2-digit" };
+
+/** A time of day, in the reader's zone: '05:10'. */
+export const clockTime = formatter(MINUTES);
+/** A time of day with its seconds: '05:10:34'. */
+export const exactClockTime = formatter(SECONDS);
+/** A day of this year: '22 Nov'. */
+export const shortDate = formatter({ day: "numeric", month: "short" });
+/** The exact time, with the zone's name: 'Sun, 22 Nov 2026, 05:10:34 GMT+1'. */
+export const absolute = formatter({
+  weekday: "short",
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  ...SECONDS,
+  timeZoneName: "short",
+});
+
 /**
- * The exact time, in the reader's zone, with the zone's name.
+ * A function that writes a time, given in RFC 3339 or in ms, in the reader's zone or in one with an IANA name. An invalid
+ * time has no text.
  *
- * @param {string|number} ts RFC 3339, or ms
- * @param {string} [zone] IANA name, the reader's own when absent
- * @returns {string} 'Sun, 22 Nov 2026, 05:10:34 GMT+1', or '' if `ts` is invalid
+ * @param {Intl.DateTimeFormatOptions} options
+ * @returns {(ts: string|number, zone?: string) => string}
  */
-export function absolute(ts, zone) {
-  const at = new Date(ts);
-  return Number.isNaN(at.getTime()) ? "" : format(zone).format(at);
-}
-
-/** @type {Map<string|undefined, Intl.DateTimeFormat>} Creating one costs more than a hundred uses. */
-const formats = new Map();
-
-/** @param {string} [zone] */
-function format(zone) {
-  let made = formats.get(zone);
-  if (!made) {
-    made = new Intl.DateTimeFormat("en-GB", {
-      weekday: "short",
-      day: "numeric",
-      month: "short",
-      year: "numeric",
-      hour: "2-digit",
-      minute: "2-digit",
-      second: "2-digit",
-      timeZoneName: "short",
-      timeZone: zone,
-    });
-    formats.set(zone, made);
-  }
-  return made;
+function formatter(options) {
+  /** @type {Map<string|undefined, Intl.DateTimeFormat>} Creating one costs more than a hundred uses. */
+  const made = new Map();
+  return (ts, zone) => {
+    const at = new Date(ts);
+    if (Number.isNaN(at.getTime())) return "";
+    let format = made.get(zone);
+    if (!format) {
+      format = new Intl.DateTimeFormat("en-GB", { ...options, timeZone: zone });
+      made.set(zone, format);
+    }
+    return format.format(at);
+  };
 }
 
 /**

@@ -7,6 +7,7 @@ import { activity, checkout } from "../core/board.js";
 import { muteFor } from "../core/mutes.js";
 import { progressOf } from "../core/progress.js";
 import { projectName } from "../core/sessions.js";
+import { clockTime } from "../core/time.js";
 import { wordsOf } from "../core/attention.js";
 
 /** @import { BoardRow } from '../core/board.js' */
@@ -96,15 +97,4 @@ function line(phase, session, store) {
   return [said.slice(0, MAX_TEXT).replace(/\s+/g, " ").trim(), progress, until]
     .filter(Boolean)
     .join(" · ");
-}
-
-const clock = new Intl.DateTimeFormat("en-GB", {
-  hour: "2-digit",
-  minute: "2-digit",
-});
-
-/** @param {string} ts */
-function clockTime(ts) {
-  const at = new Date(ts);
-  return Number.isNaN(at.getTime()) ? "" : clock.format(at);
 }

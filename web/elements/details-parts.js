@@ -9,7 +9,7 @@ import { curlCommand, hubctlCommand } from "../core/commands.js";
 import { describeStep } from "../core/delivery.js";
 import { senderName } from "../core/thread.js";
 import { valueText } from "../core/tool.js";
-import { absolute } from "../core/time.js";
+import { absolute, exactClockTime, shortDate } from "../core/time.js";
 
 /** @import { Notification, Step } from '../core/types.js' */
 /** @import { Child } from './dom.js' */
@@ -194,19 +194,9 @@ export function timeline(steps) {
   return h("ol", { class: "trace" }, ...steps.map(line));
 }
 
-const CLOCK = new Intl.DateTimeFormat("en-GB", {
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-});
-const DAY = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric",
-  month: "short",
-});
-
 /** @param {string} ts */
 function shortTime(ts) {
-  const at = new Date(ts);
-  const today = DAY.format(at) === DAY.format(new Date());
-  return today ? CLOCK.format(at) : `${DAY.format(at)} ${CLOCK.format(at)}`;
+  const day = shortDate(ts);
+  const time = exactClockTime(ts);
+  return day === shortDate(Date.now()) ? time : `${day} ${time}`;
 }

@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { StoreElement } from "./store-element.js";
+import { exactClockTime } from "../core/time.js";
 
 const LABELS = {
   connecting: "connecting",
@@ -30,7 +31,7 @@ export class HubConnection extends StoreElement {
     );
     this.title =
       connection.reason ??
-      `${LABELS[connection.state]} since ${new Date(connection.since).toLocaleTimeString()}`;
+      `${LABELS[connection.state]} since ${exactClockTime(connection.since)}`;
     this.#updateDetail();
   }
 
@@ -45,9 +46,7 @@ export class HubConnection extends StoreElement {
     );
     const next = seconds > 0 ? `retrying in ${seconds} s` : "retrying";
     detail.textContent =
-      state === "retrying"
-        ? ` since ${new Date(since).toLocaleTimeString()}, ${next}`
-        : "";
+      state === "retrying" ? ` since ${exactClockTime(since)}, ${next}` : "";
   }
 }
 

@@ -11,6 +11,7 @@ import { StoreElement } from "./store-element.js";
 import { setTime, timeElement } from "./time.js";
 import { aboutOf } from "../core/board.js";
 import { locationCommands, lookCommand } from "../core/commands.js";
+import { clockTime } from "../core/time.js";
 import { showDirection } from "../core/tool.js";
 import { endNeed } from "../hub/queue.js";
 
@@ -183,11 +184,10 @@ export class HubNeed extends StoreElement {
     const canChoose = resume !== undefined && !this.store.onlyReads;
     setProperty(this.#resumeButton, "hidden", !canChoose);
     if (!resume) return;
-    const at = new Date(resume.at).toLocaleTimeString([], {
-      hour: "2-digit",
-      minute: "2-digit",
-    });
-    const text = resume.chosen ? "Wait for me" : `Continue at ${at}`;
+    // It goes on within a minute after the limit's end. Every part of the page names a limit by its end.
+    const text = resume.chosen
+      ? "Wait for me"
+      : `Continue at ${clockTime(until)}`;
     setText(this.#resumeButton, text);
     this.#resumeButton.ariaLabel = `${text}, ${name}`;
   }

@@ -16,7 +16,7 @@ import {
   waitedToday,
 } from "../core/timeline.js";
 import { projectName } from "../core/sessions.js";
-import { absolute } from "../core/time.js";
+import { absolute, clockTime } from "../core/time.js";
 import { openPlace } from "../hub/place.js";
 import { Problem } from "../hub/problem.js";
 
@@ -37,12 +37,6 @@ const STEPS = 1000;
 const LABEL = 44;
 /** The lanes that are drawn in one frame, so that none is long. */
 const LANES_PER_FRAME = 20;
-
-const clock = new Intl.DateTimeFormat("en-GB", {
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-});
 
 export class HubTimeline extends StoreElement {
   #hours = LENGTHS[1];
@@ -295,7 +289,7 @@ export class HubTimeline extends StoreElement {
     const fits = (/** @type {number} */ at) =>
       ((to - at) / (to - from)) * width >= LABEL;
     const label = (/** @type {number} */ at) => {
-      const text = h("span", {}, clock.format(at));
+      const text = h("span", {}, clockTime(at));
       text.style.left = `${((at - from) / (to - from)) * 100}%`;
       return text;
     };
@@ -329,7 +323,7 @@ export class HubTimeline extends StoreElement {
     const at = this.#at;
     const { from, to } = this.#span;
     const share = at === null ? 1 : (at - from) / (to - from);
-    const text = at === null ? "now" : clock.format(at);
+    const text = at === null ? "now" : clockTime(at);
     setText(this.#when, text);
     this.#when.title = at === null ? "" : absolute(at);
     this.#slider.ariaValueText = text;

@@ -2,6 +2,7 @@
 
 import { h, svg } from "./dom.js";
 import { revealHidden, setProperty, setText } from "./parts.js";
+import { clockTime } from "../core/time.js";
 import {
   describeLane,
   LANE_HEIGHT,
@@ -18,12 +19,6 @@ import {
 
 /** The units of a lane's width. */
 const WIDTH = 1000;
-
-const clock = new Intl.DateTimeFormat("en-GB", {
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-});
 
 export class TimelineLane extends HTMLElement {
   /** Opens the feed at a time in ms; null for the time that is shown. @type {(at: number|null) => void} */
@@ -116,11 +111,7 @@ export class TimelineLane extends HTMLElement {
     const { phase, since, text } = moment;
     this.#words.replaceChildren(
       h("b", { "data-phase": phase }, phaseLabel(phase)),
-      h(
-        "span",
-        { class: "muted" },
-        ` since ${clock.format(Date.parse(since))} `,
-      ),
+      h("span", { class: "muted" }, ` since ${clockTime(since)} `),
       ...(text ? revealHidden(text) : []),
     );
   }
