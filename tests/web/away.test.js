@@ -44,8 +44,8 @@ test("decisions come first, open ones before settled ones, then results, then th
     one(3, "complete"),
     one(4, "error"),
     one(5, "progress"),
-    one(6, "progress", { from: "w2" }),
-    one(7, "message", { from: "w2" }),
+    one(6, "progress", { from: "w2", from_name: "search" }),
+    one(7, "message", { from: "w2", from_name: "search" }),
     one(8, "message", { from: "person" }),
   ]);
   const ids = (/** @type {{id: number}[]} */ items) =>
@@ -53,13 +53,16 @@ test("decisions come first, open ones before settled ones, then results, then th
   assert.deepEqual(ids(summary.decisions), [1, 2]);
   assert.deepEqual(ids(summary.results), [4, 3]);
   assert.deepEqual(
-    summary.rest.map(({ from, items }) => [from, ids(items)]),
+    summary.rest.map(({ name, items }) => [name, ids(items)]),
     [
-      ["w2", [7, 6]],
+      ["search", [7, 6]],
       ["w1", [5]],
     ],
   );
-  assert.equal(countAbsence(summary), "2 decisions, 2 results, 3 others");
+  assert.equal(
+    countAbsence(summary),
+    "1 decision, 1 settled decision, 2 results, 3 others",
+  );
   assert.equal(countAbsence(summarizeAbsence([one(1, "error")])), "1 result");
 });
 

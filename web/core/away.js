@@ -3,6 +3,7 @@
 import { Feed } from "./feed.js";
 import { groupBy } from "./group.js";
 import { leadOf } from "./rows.js";
+import { senderName } from "./thread.js";
 
 /** @import { Kind, Notification } from './types.js' */
 
@@ -24,7 +25,7 @@ export const REST = ["message", "answer", "progress", "ended"];
  * @typedef {object} Summary
  * @property {Notification[]} decisions open ones first, each newest first
  * @property {Notification[]} results errors first, each newest first
- * @property {{from: string, project: string, items: Notification[]}[]} rest by agent, the busiest first
+ * @property {{name: string, project: string, items: Notification[]}[]} rest by agent, the busiest first
  */
 
 /**
@@ -67,15 +68,20 @@ export function summarizeAbsence(notifications) {
     JSON.stringify([project, from]),
   );
   const rest = [...groups.values()].map((items) => ({
-    from: items[0].from,
+    name: senderName(items[0]),
     project: items[0].project,
     items,
   }));
   return {
-    decisions: firstIf(of(DECISIONS), ({ status }) => status === "pending"),
+    decisions: firstIf(of(DECISIONS), isOpen),
     results: firstIf(of(RESULTS), ({ type }) => type === "error"),
     rest: rest.sort((a, b) => b.items.length - a.items.length),
   };
+}
+
+/** Whether a decision is still to be made. @param {Pick<Notification, 'status'>} decision */
+export function isOpen({ status }) {
+  return status === "pending";
 }
 
 /**
@@ -87,14 +93,16 @@ function firstIf(items, isFirst) {
 }
 
 /**
- * The summary in one line: `2 decisions, 5 results, 31 others`.
+ * The summary in one line: `2 decisions, 1 settled decision, 5 results, 31 others`.
  *
  * @param {Summary} summary
  */
 export function countAbsence({ decisions, results, rest }) {
+  const open = decisions.filter(isOpen).length;
   const others = rest.reduce((sum, { items }) => sum + items.length, 0);
   const parts = /** @type {[number, string][]} */ ([
-    [decisions.length, "decision"],
+    [open, "decision"],
+    [decisions.length - open, "settled decision"],
     [results.length, "result"],
     [others, "other"],
   ]);

@@ -8,12 +8,14 @@ import {
   absence,
   countAbsence,
   DECISIONS,
+  isOpen,
   REST,
   RESULTS,
   summarizeAbsence,
 } from "../core/away.js";
 import { wordsOf } from "../core/attention.js";
-import { projectName, sessionFinder } from "../core/sessions.js";
+import { projectName } from "../core/sessions.js";
+import { senderName } from "../core/thread.js";
 import { age } from "../core/time.js";
 import { kindText } from "../core/types.js";
 import { openNotification } from "../hub/alerts.js";
@@ -159,15 +161,8 @@ export class HubAway extends StoreElement {
 
   /** @param {Summary} summary */
   #sections({ decisions, results, rest }) {
-    const find = sessionFinder([
-      ...this.store.sessions.values(),
-      ...this.store.endedSessions.values(),
-    ]);
-    const name = (
-      /** @type {{project: string, from: string}} */ { project, from },
-    ) => find(project, from)?.name ?? from;
     const list = (/** @type {Notification[]} */ items) =>
-      h("ul", {}, ...items.map((item) => this.#item(item, name(item))));
+      h("ul", {}, ...items.map((item) => this.#item(item)));
     const section = (
       /** @type {string} */ title,
       /** @type {HTMLElement[]} */ ...content
@@ -179,7 +174,7 @@ export class HubAway extends StoreElement {
         h(
           "summary",
           {},
-          h("b", {}, name(group)),
+          h("b", {}, group.name),
           ` ${projectName(group.project)} · ${group.items.length}`,
         ),
         list(group.items),
@@ -192,13 +187,14 @@ export class HubAway extends StoreElement {
     ].filter((part) => part !== false);
   }
 
-  /**
-   * @param {Notification} notification
-   * @param {string} name
-   */
-  #item(notification, name) {
-    const { id, type, status, ts } = notification;
-    const isOpen = DECISIONS.includes(type) && status === "pending";
+  /** @param {Notification} notification */
+  #item(notification) {
+    const { id, type, ts } = notification;
+    const text = !DECISIONS.includes(type)
+      ? kindText(type)
+      : isOpen(notification)
+        ? "open"
+        : "settled";
     const follow = (/** @type {Event} */ event) => {
       event.preventDefault();
       this.#dialog.close();
@@ -207,8 +203,8 @@ export class HubAway extends StoreElement {
     return h(
       "li",
       {},
-      stateBadge({ state: type, text: isOpen ? "open" : kindText(type) }),
-      h("b", {}, name),
+      stateBadge({ state: type, text }),
+      h("b", {}, senderName(notification)),
       h(
         "a",
         { href: `?id=${id}`, onclick: follow },
