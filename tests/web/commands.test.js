@@ -79,21 +79,27 @@ test("a word that needs no quotes has none", () => {
   assert.equal(shellQuote(""), "''");
 });
 
-test("the commands that lead to a session name its machine, its pane and its directory", () => {
+test("the commands that lead to a session name its machine, its directory and, for its pane, the session", () => {
+  const session = { name: "it's", project: "/p", gone: false };
   const lines = (/** @type {any[]} */ ...args) =>
-    locationCommands(args[0], args[1]).map(({ line }) => line);
+    locationCommands(args[0], args[1], session).map(({ line }) => line);
   assert.deepEqual(
     lines({ host: "mill", cwd: "/home/me/a b", pane: "%7" }, "desk"),
-    [
-      String.raw`ssh -t mill 'tmux attach -t '\''%7'\'''`,
-      "ssh mill",
-      "cd '/home/me/a b'",
-    ],
+    ["ssh mill", "cd '/home/me/a b'"],
+    "only the hub of that machine could find the pane",
   );
-  assert.deepEqual(lines({ host: "desk", pane: "%7" }, "desk"), [
-    "tmux select-window -t '%7' && tmux select-pane -t '%7'",
-    "tmux attach -t '%7'",
-  ]);
+  assert.deepEqual(
+    lines({ host: "desk", pane: "%7" }, "desk"),
+    [String.raw`hubctl go 'it'\''s' --project /p`],
+    "its tmux server may be any",
+  );
+  const here = { host: "desk", pane: "%7" };
+  assert.deepEqual(locationCommands(here, "desk"), []);
+  assert.deepEqual(
+    locationCommands(here, "desk", { ...session, gone: true }),
+    [],
+    "its pane runs something else now",
+  );
   assert.deepEqual(lines({ host: "desk", cwd: "-odd" }, "desk"), [
     "cd -- -odd",
   ]);
@@ -111,7 +117,7 @@ test("no name breaks out of its word of the command", () => {
     "ssh 'a; rm -rf ~'",
   );
   assert.equal(
-    lookCommand("o'", "/x y").line,
+    lookCommand({ name: "o'", project: "/x y" }).line,
     String.raw`hubctl look 'o'\''' --project '/x y'`,
   );
 });

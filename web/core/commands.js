@@ -1,6 +1,8 @@
 /** Command lines to copy, for actions that a button of the page cannot perform. */
 
-/** @import { Notification, SessionLocation } from './types.js' */
+import { isEnded } from "./sessions.js";
+
+/** @import { Notification, Session, SessionLocation } from './types.js' */
 
 /**
  * @typedef {{label: string, line: string}} Command
@@ -24,19 +26,16 @@ export function shellQuote(word) {
  *
  * @param {SessionLocation} location
  * @param {string} [hubHost] the hub's host
+ * @param {Pick<Session, 'name'|'project'|'state'|'gone'>} [session] if the hub knows it
  * @returns {Command[]}
  */
-export function locationCommands({ host, cwd, pane }, hubHost) {
+export function locationCommands({ host, cwd, pane }, hubHost, session) {
   /** @type {Command[]} */
   const commands = [];
   const remote = host && hubHost && host !== hubHost ? shellQuote(host) : "";
-  if (pane && !remote)
-    commands.push({
-      label: "Pane",
-      line: `tmux select-window -t ${shellQuote(pane)} && tmux select-pane -t ${shellQuote(pane)}`,
-    });
-  if (pane)
-    commands.push({ label: "Attach", line: attachCommand(pane, remote) });
+  // Only the hub finds the tmux server, and only on its own machine.
+  if (pane && session && !isEnded(session) && !remote)
+    commands.push({ label: "Pane", line: sessionCommand("go", session) });
   if (remote) commands.push({ label: "Log in", line: `ssh ${remote}` });
   // Without `--`, a directory that begins with a dash would be read as an option.
   if (cwd)
@@ -48,28 +47,21 @@ export function locationCommands({ host, cwd, pane }, hubHost) {
 }
 
 /**
- * The command that shows a pane in a new terminal. For another machine, that machine's shell reads it a second time.
+ * The command that shows a session's activity.
  *
- * @param {string} pane
- * @param {string} remote the machine, quoted; empty for this one
+ * @param {Pick<Session, 'name'|'project'>} session
+ * @returns {Command}
  */
-function attachCommand(pane, remote) {
-  const line = `tmux attach -t ${shellQuote(pane)}`;
-  return remote ? `ssh -t ${remote} ${shellQuote(line)}` : line;
+export function lookCommand(session) {
+  return { label: "Activity", line: sessionCommand("look", session) };
 }
 
 /**
- * The command that shows a session's activity.
- *
- * @param {string} name
- * @param {string} project
- * @returns {Command}
+ * @param {'go'|'look'} command of hubctl
+ * @param {Pick<Session, 'name'|'project'>} session
  */
-export function lookCommand(name, project) {
-  return {
-    label: "Activity",
-    line: `hubctl look ${shellQuote(name)} --project ${shellQuote(project)}`,
-  };
+function sessionCommand(command, { name, project }) {
+  return `hubctl ${command} ${shellQuote(name)} --project ${shellQuote(project)}`;
 }
 
 /**

@@ -130,7 +130,7 @@ export class HubNeed extends StoreElement {
         : [this.#doneButton, this.#snoozeButton]),
       session &&
         this.#disclosure("Location", this.#location, () =>
-          this.#buildLocation(session, project),
+          this.#buildLocation(session),
         ),
       session && h("hub-go", { store: this.store, session }),
     );
@@ -201,17 +201,14 @@ export class HubNeed extends StoreElement {
     this.store.attempt(() => this.store.api[method](path));
   }
 
-  /**
-   * @param {Session} session
-   * @param {string} project
-   */
-  #buildLocation(session, project) {
+  /** @param {Session} session */
+  #buildLocation(session) {
     const location = /** @type {HubLocation} */ (
       document.createElement("hub-location")
     );
     location.show(session, [
-      ...locationCommands(session, this.store.info?.host),
-      lookCommand(session.name, project),
+      ...locationCommands(session, this.store.info?.host, session),
+      lookCommand(session),
     ]);
     return location;
   }

@@ -218,7 +218,7 @@ export class HubQuestion extends StoreElement {
     );
     this.#location.show(
       location,
-      locationCommands(location, this.store.info?.host),
+      locationCommands(location, this.store.info?.host, session),
     );
   }
 

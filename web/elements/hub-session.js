@@ -388,8 +388,8 @@ export class HubSession extends StoreElement {
       session;
     this.#mute.show({ project: session.project, id: session.id });
     const commands = [
-      ...locationCommands(session, store.info?.host),
-      lookCommand(session.name, session.project),
+      ...locationCommands(session, store.info?.host, session),
+      lookCommand(session),
     ];
     this.#location.show(session, commands);
   }
