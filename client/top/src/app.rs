@@ -124,6 +124,8 @@ struct Target {
     /// The need, if a reply to its session ends it.
     replied: Option<Need>,
     session: Option<Session>,
+    /// Whether its session has died.
+    is_over: bool,
     notification: Option<Seq>,
     /// The need that the person can end.
     need: Option<String>,
@@ -294,6 +296,7 @@ impl App {
             question: need.filter(|it| it.kind.asks()).cloned(),
             replied: need.filter(takes_reply).cloned(),
             session: row.session().cloned(),
+            is_over: need.is_some_and(|it| !it.kind.asks() && !it.answerable),
             notification: row.notification(),
             need: row.closable().map(str::to_owned),
         })

@@ -11,7 +11,7 @@ use crate::board::activity;
 use crate::draft::{Draft, choices};
 use crate::form;
 use crate::markdown::{self, Part};
-use crate::needs::NeedRow;
+use crate::needs::{NeedRow, has_pane};
 use crate::outbox::Outbox;
 use crate::text::{line, lines};
 
@@ -65,7 +65,7 @@ impl Details {
             details.place(session);
         }
         match &need.whole {
-            Some(whole) if need.kind.asks() => details.question(need, whole, known),
+            Some(whole) if need.kind.asks() => details.question(row, whole, known),
             Some(whole) => details.trouble(row, &whole.text, known),
             None => {
                 details.blank();
@@ -152,7 +152,8 @@ impl Details {
         self.optional(Tone::Dim, "in ", info.cwd.as_deref());
     }
 
-    fn question(&mut self, need: &Need, whole: &Whole, known: &Known<'_>) {
+    fn question(&mut self, row: &NeedRow<'_>, whole: &Whole, known: &Known<'_>) {
+        let need = row.need;
         if let Some(by) = &need.claimed {
             self.push(Tone::Dim, &format!("{by} has claimed it"));
         }
@@ -169,7 +170,7 @@ impl Details {
             }
             _ => self.words(&whole.text),
         }
-        self.answer(need, known);
+        self.answer(row, known);
         if let Some(context) = &whole.context {
             self.blank();
             self.push(Tone::Dim, "Before it asked");
@@ -206,14 +207,20 @@ impl Details {
     }
 
     /// The way of the answer: held back, refused, or only possible elsewhere.
-    fn answer(&mut self, need: &Need, known: &Known<'_>) {
+    fn answer(&mut self, row: &NeedRow<'_>, known: &Known<'_>) {
+        let need = row.need;
         if let Some(held) = known.outbox.held(&need.id) {
             let text = format!("{} – will be sent · u undo · Enter send now", held.answer);
             self.push(Tone::Alert, &text);
         } else if known.outbox.is_sending(&need.id) {
             self.push(Tone::Alert, "Sending …");
         } else if !need.answerable {
-            self.push(Tone::Alert, &format!("{} · g go there", elsewhere(need)));
+            let go = if has_pane(need, row.session) {
+                " · g go there"
+            } else {
+                ""
+            };
+            self.push(Tone::Alert, &format!("{}{go}", elsewhere(need)));
             let place = need.place.clone().unwrap_or_default();
             let parts: Vec<_> = [place.host, place.cwd, place.pane]
                 .into_iter()
@@ -344,7 +351,8 @@ impl Details {
         let evidence = row.session.and_then(|it| it.evidence.as_deref());
         self.optional(Tone::Dim, "by its ", evidence);
         self.blank();
-        self.push(Tone::Dim, "r reply · e done · m put off for an hour");
+        let reply = if row.takes_reply() { "r reply · " } else { "" };
+        self.push(Tone::Dim, &format!("{reply}e done · m put off for an hour"));
     }
 
     /// The notifications of the thread, without the one that is shown already.
@@ -508,7 +516,24 @@ mod tests {
             text.contains("in its own terminal") && text.contains("at %7"),
             "{text}"
         );
+        assert!(text.contains("g go there"), "{text}");
+        store.needs[0].place = None;
+        let text = shown(&store, "db", &Outbox::default()).join("\n");
+        assert!(text.contains("in its own terminal"), "{text}");
+        assert!(!text.contains("g go there"), "no pane is known: {text}");
     }
+
+    #[test]
+    fn a_session_that_has_died_takes_no_reply() {
+        let mut store = store();
+        let keys = "r reply · e done · m put off for an hour";
+        assert!(shown(&store, "docs", &Outbox::default()).contains(&keys.into()));
+        store.needs[3].kind = hub_protocol::NeedKind::Died;
+        store.needs[3].answerable = false;
+        let text = shown(&store, "docs", &Outbox::default()).join("\n");
+        assert!(!text.contains("reply") && text.contains("e done"), "{text}");
+    }
+
     #[test]
     fn a_question_whose_hook_is_not_back_at_a_new_hub_says_so() {
         let mut store = store();

@@ -17,18 +17,35 @@ pub(crate) struct NeedRow<'a> {
     pub(crate) session: Option<&'a Session>,
 }
 
+impl NeedRow<'_> {
+    /// Whether a message of the person reaches its session.
+    pub(crate) fn takes_reply(&self) -> bool {
+        !self.need.kind.asks() && self.need.answerable && self.session.is_some()
+    }
+}
+
+/// Whether a need's session runs in a tmux pane.
+pub(crate) fn has_pane(need: &Need, session: Option<&Session>) -> bool {
+    let place = need.place.as_ref().and_then(|it| it.pane.as_deref());
+    let pane = place.or_else(|| session?.info.pane.as_deref());
+    pane.is_some_and(|it| !it.is_empty())
+}
+
+/// The session of a need, unless it has ended.
+pub(crate) fn session_of<'a>(store: &'a Store, need: &Need) -> Option<&'a Session> {
+    let is_own =
+        |it: &&Session| it.project == need.project && Some(&it.id) == need.session.as_ref();
+    store.sessions.iter().find(is_own)
+}
+
 /// Everything that needs the person, in the hub's order.
 pub(crate) fn needs(store: &Store) -> Vec<NeedRow<'_>> {
     let open = store.needs.iter().filter(|it| it.is_open());
-    open.map(|need| {
-        let is_own =
-            |it: &&Session| it.project == need.project && Some(&it.id) == need.session.as_ref();
-        NeedRow {
-            need,
-            name: line(&need.name),
-            text: line(&need.line),
-            session: store.sessions.iter().find(is_own),
-        }
+    open.map(|need| NeedRow {
+        need,
+        name: line(&need.name),
+        text: line(&need.line),
+        session: session_of(store, need),
     })
     .collect()
 }

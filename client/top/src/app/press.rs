@@ -9,6 +9,7 @@ use crate::draft::{Draft, choices};
 use crate::form;
 use crate::input::{Input, Purpose, Typed};
 use crate::keys::{Action, action_of};
+use crate::needs::{has_pane, session_of};
 use crate::text::line;
 
 /// The rows of the details by which a key scrolls.
@@ -18,7 +19,7 @@ const SNOOZE: i64 = 3_600_000;
 const NO_SUCH_ANSWER: &str = "It is not answered with that key: the details show how";
 const NOT_LOADED: &str = "It is not loaded yet: press the key again";
 const ONLY_IN_ITS_TERMINAL: &str =
-    "The hub does not have all of it: only the agent's own terminal can allow it, g goes there";
+    "The hub does not have all of it: only the agent's own terminal can allow it";
 
 impl App {
     /// Applies a key of the list.
@@ -132,7 +133,10 @@ impl App {
     /// Approves, denies or chooses.
     fn decide(&mut self, action: Action, question: &Need, now: Timestamp) {
         if !question.answerable {
-            self.note = "The hub cannot deliver an answer there: g goes to its terminal".into();
+            self.note = format!(
+                "The hub cannot deliver an answer there{}",
+                self.way_to(question)
+            );
             return;
         }
         let id = &question.id;
@@ -191,11 +195,23 @@ impl App {
     fn may_approve(&mut self, question: &Need) -> bool {
         let is_drawn = self.read.is_some() && self.read == self.selected;
         self.note = match controls(question) {
-            [Control::Verdict { allow: false, .. }] => ONLY_IN_ITS_TERMINAL.into(),
+            [Control::Verdict { allow: false, .. }] => {
+                format!("{ONLY_IN_ITS_TERMINAL}{}", self.way_to(question))
+            }
             [Control::Verdict { .. }] if !is_drawn => "Read it to its end first: PgDn".into(),
             _ => return true,
         };
         false
+    }
+
+    /// Names the key that goes to the terminal of a question, if that is a pane.
+    fn way_to(&self, question: &Need) -> &'static str {
+        let session = session_of(&self.store, question);
+        if has_pane(question, session) {
+            ": g goes to its terminal"
+        } else {
+            ""
+        }
     }
 
     fn hold(&mut self, question: &Need, answer: Answer, now: Timestamp) {
@@ -221,7 +237,7 @@ impl App {
     }
 
     fn reply(&mut self, target: &Target) {
-        let Some(session) = &target.session else {
+        let Some(session) = target.session.as_ref().filter(|_| !target.is_over) else {
             self.note = "Its session has ended".into();
             return;
         };

@@ -216,6 +216,27 @@ fn a_reply_answers_the_need_of_a_session_that_has_stopped_and_can_be_undone() {
 }
 
 #[test]
+fn a_session_that_has_died_gets_no_message() {
+    let mut app = app();
+    app.store.needs[3].kind = hub_protocol::NeedKind::Died;
+    app.store.needs[3].answerable = false;
+    press(&mut app, "jjjr", at(100));
+    assert_eq!(app.note, "Its session has ended");
+    assert_eq!(press(&mut app, "\n", at(100)), []);
+}
+
+#[test]
+fn only_a_pane_is_offered_as_the_terminal_of_a_question() {
+    let mut app = app();
+    app.store.needs[0].answerable = false;
+    press(&mut app, "1", at(100));
+    assert_eq!(app.note, "The hub cannot deliver an answer there");
+    app.store.sessions[0].info.pane = Some("%7".into());
+    press(&mut app, "1", at(100));
+    assert!(app.note.ends_with("g goes to its terminal"), "{}", app.note);
+}
+
+#[test]
 fn a_message_to_a_session_that_works_is_a_reply_to_its_last_words() {
     let mut app = app();
     let message = |to: &str, reply_to| Request::Message {
