@@ -96,9 +96,19 @@ async fn needs_of(hub: &Hub, session: &Session) -> Result<Vec<String>, Error> {
 fn what_to_do(need: &Need) -> String {
     let id = &need.id;
     match (need.answerable, need.closable) {
-        (true, _) => format!("answer: hubctl answer {id} \"…\""),
+        (true, _) => format!("answer: hubctl answer {id}{}", texts(need)),
         (false, true) => format!("end it: hubctl done {id}"),
         (false, false) => "answer it in its own terminal".into(),
+    }
+}
+
+/// The arguments of an answer: a text, or one for each question of a dialog that has several.
+fn texts(need: &Need) -> String {
+    let questions = need.whole.as_ref().map_or(0, |it| it.controls.len());
+    if questions > 1 {
+        " --each \"…\"".repeat(questions)
+    } else {
+        " \"…\"".into()
     }
 }
 
@@ -167,5 +177,38 @@ fn listener_line(listener: &Listener) -> String {
     match listener.until {
         None => format!("{caller} of its next stop"),
         Some(until) => format!("{caller} of its next stop, or at {until} if it has not stopped"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hub_protocol::{Choice, Control, Whole};
+
+    use super::*;
+
+    #[test]
+    fn a_dialog_with_several_questions_takes_an_answer_for_each() {
+        let asked = |questions: usize| Need {
+            id: "667".into(),
+            answerable: true,
+            whole: Some(Whole {
+                controls: vec![Control::Choice(Choice::default()); questions],
+                ..Whole::default()
+            }),
+            ..Need::default()
+        };
+        let one = "answer: hubctl answer 667 \"…\"";
+        assert_eq!(what_to_do(&asked(1)), one);
+        assert_eq!(
+            what_to_do(&Need {
+                whole: None,
+                ..asked(1)
+            }),
+            one
+        );
+        assert_eq!(
+            what_to_do(&asked(2)),
+            "answer: hubctl answer 667 --each \"…\" --each \"…\""
+        );
     }
 }
