@@ -49,7 +49,6 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
         deserialize_newtype_struct(name: &'static str)
         deserialize_tuple(len: usize)
         deserialize_tuple_struct(name: &'static str, len: usize)
-        deserialize_enum(name: &'static str, variants: &'static [&'static str])
     }
 
     forward! {
@@ -69,6 +68,37 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Strict<D> {
             inner: visitor,
             names,
         })
+    }
+
+    // Deserialized as a text, because serde's error for anything else names no word that would be accepted.
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        words: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, D::Error> {
+        self.0.deserialize_str(Word {
+            inner: visitor,
+            words,
+        })
+    }
+}
+
+/// The visitor of an enum. In a request each is one of several words.
+struct Word<V> {
+    inner: V,
+    words: &'static [&'static str],
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Word<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "one of `{}`", self.words.join("`, `"))
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<V::Value, E> {
+        self.inner.visit_enum(word.into_deserializer())
     }
 }
 
@@ -300,7 +330,7 @@ pub(crate) fn client_message(error: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use hub_protocol::{Post, Preferences, SessionInfo};
+    use hub_protocol::{AnswerPost, Decision, Post, Preferences, SessionInfo};
     use serde::de::DeserializeOwned;
 
     use super::*;
@@ -351,6 +381,23 @@ mod tests {
         }
         let free = read::<Post>(r#"{"msg":"x","data":5.0}"#).unwrap();
         assert!(free.data.unwrap().is_f64());
+    }
+
+    #[test]
+    fn an_enum_is_one_of_its_words_and_an_error_names_them() {
+        let words = "`allow`, `allow_always`, `accept_edits`, `deny`, `cancel`";
+        for (verdict, what) in [
+            (r#"{"allow":true}"#, "invalid type: object"),
+            (r#"{"allow":null}"#, "invalid type: object"),
+            ("true", "invalid type: boolean `true`"),
+            (r#""yes""#, "unknown variant `yes`"),
+        ] {
+            let error = read::<AnswerPost>(&format!(r#"{{"verdict":{verdict}}}"#)).unwrap_err();
+            let expected = format!("{what}, expected one of {words}");
+            assert!(error.starts_with(&expected), "{error}");
+        }
+        let post = read::<AnswerPost>(r#"{"verdict":"allow_always"}"#).unwrap();
+        assert_eq!(post.verdict, Some(Decision::AllowAlways));
     }
 
     #[test]
