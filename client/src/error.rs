@@ -103,6 +103,8 @@ fn hint(problem: &Problem) -> Option<&str> {
             "`hubctl history` lists those that the hub still has; retention drops the oldest"
         }
         "unknown_need" => "`hubctl needs` lists them",
+        "no_reader" => "`hubctl done NAME` ends it",
+        "ends_by_answer" => "`hubctl answer ID` gives one",
         "question_settled" => "`hubctl questions --all` shows its answer",
         "no_such_question" => "`hubctl questions` lists the open ones",
         "too_many_inboxes" => "`hubctl reset` empties a project",
@@ -183,6 +185,25 @@ mod tests {
             ] {
                 assert!(!shown.contains(http), "{code}: {shown}");
             }
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_command_that_helps() {
+        for (code, command) in [
+            ("no_reader", "(`hubctl done NAME` ends it)"),
+            ("ends_by_answer", "(`hubctl answer ID` gives one)"),
+        ] {
+            let all = catalogue();
+            let [_, title, hint] = all.iter().find(|it| it[0] == code).unwrap();
+            let problem = Problem {
+                code: code.into(),
+                title: (*title).into(),
+                hint: Some((*hint).into()),
+                ..Problem::default()
+            };
+            let shown = Error::Refused(problem.into()).to_string();
+            assert_eq!(shown, format!("{title} {command}"));
         }
     }
 

@@ -176,8 +176,14 @@ async fn a_question_ends_only_by_its_answer_and_a_message_cannot_be_put_off() {
         close(&client, &open[0]["id"], "snooze", later.clone()).await,
         422
     );
-    assert_eq!(close(&client, &open[1]["id"], "done", json!({})).await, 422);
-    assert_eq!(close(&client, &open[1]["id"], "snooze", later).await, 422);
+    let code = async |need: &Value, how: &str, body: Value| {
+        let path = format!("/needs/{}/{how}", need["id"].as_str().expect("an id"));
+        client.post_json(&path, body).await.expect(422).code()
+    };
+    assert_eq!(code(&open[1], "done", json!({})).await, "ends_by_answer");
+    assert_eq!(code(&open[1], "snooze", later).await, "ends_by_answer");
+    let reply = json!({ "reply": "on it" });
+    assert_eq!(code(&open[0], "answer", reply).await, "no_reader");
     assert_eq!(close(&client, &json!("s999"), "done", json!({})).await, 404);
     assert_eq!(kinds(&client).await, json!(["urgent", "question"]));
 }

@@ -117,6 +117,12 @@ codes! {
     /// The answer does not belong to an open question.
     NoSuchQuestion => 422 "no_such_question", "the answer names no open question",
         "give the open question's id in reply_to, or use type message";
+    /// An answer to what is no question, and has no session that could read it.
+    NoReader => 422 "no_reader", "an answer to this has no reader",
+        "`hubctl done NAME` and POST /needs/{id}/done end it";
+    /// A question, which the person cannot end without an answer.
+    EndsByAnswer => 422 "ends_by_answer", "a question ends by its answer",
+        "`hubctl answer ID` and POST /needs/{id}/answer give one";
     /// A need that does not exist, or has ended.
     UnknownNeed => 404 "unknown_need", "no such need",
         "it may have ended; `hubctl needs` and GET /needs list the present ones";

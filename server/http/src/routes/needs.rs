@@ -147,8 +147,7 @@ async fn close(
     caller.refuse_agents(hub).await?;
     let found = find(hub, id).await?;
     let Some(close) = found.close else {
-        let detail = "a question ends by its answer: POST /needs/{id}/answer";
-        return Err(ApiError::invalid(detail));
+        return Err(Code::EndsByAnswer.into());
     };
     let command = close.command(until);
     let command = command
@@ -165,9 +164,7 @@ pub(super) async fn takes_reply(hub: &Hub, id: &str) -> Result<(Need, InboxName)
     }
     match need.session.clone().filter(|_| need.answerable) {
         Some(session) => Ok((need, session)),
-        None => Err(ApiError::invalid(
-            "an answer to this has no reader: POST /needs/{id}/done ends it",
-        )),
+        None => Err(Code::NoReader.into()),
     }
 }
 
