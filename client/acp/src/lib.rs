@@ -22,7 +22,7 @@ mod wire;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use hub_protocol::InboxName;
 use hubctl::{Connection, HubLocation};
 
@@ -72,7 +72,7 @@ struct AttachArgs {
 
 /// The description of the command line.
 pub fn command_line() -> clap::Command {
-    Cli::command()
+    hubctl::described::<Cli>()
 }
 
 /// The program: runs the command line of this process, and returns its exit code.

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser};
+use clap::Parser;
 use hubctl::{Error, HubLocation};
 
 use crate::output::say;
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 
 /// The command line, for manual pages and completions.
 pub fn command_line() -> clap::Command {
-    Args::command()
+    hubctl::described::<Args>()
 }
 
 pub(crate) fn run() -> ExitCode {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
     ack, answer, ask, claim, clear, cluster, completions, config, dashboard, doctor, done, down,
@@ -12,6 +12,7 @@ use super::{
     status, stream, trace, tunnel, unlisten, up, wait, wake_test, watch, why, withdraw,
 };
 use crate::exit_code::EXIT_CODES;
+use crate::help;
 use crate::settings::HubLocation;
 
 /// Durable notifications between coding agents on one machine.
@@ -41,9 +42,9 @@ impl Cli {
             Some("hook") => Self::read_only("hook", Command::Hook, args.clone()),
             Some("notify") => Self::read_only("notify", Command::Notify, args.clone()),
             Some("wait") => Self::read_only("wait", Command::Wait, args.clone()),
-            _ => return Self::try_parse_from(args),
+            _ => return help::read(args),
         };
-        frequent.or_else(|_| Self::try_parse_from(args))
+        frequent.or_else(|_| help::read(args))
     }
 
     /// Parses `args` with a tree of this one command.
@@ -181,7 +182,7 @@ pub(crate) enum Command {
 
 /// The description of the whole command line.
 pub fn command_line() -> clap::Command {
-    Cli::command()
+    help::described::<Cli>()
 }
 
 /// Whether `args` (without the program's name) name the command `hook`, even if they are invalid. A hook must not harm
@@ -247,7 +248,7 @@ mod tests {
             "hubctl --version hook",
         ] {
             let args = || line.split_whitespace().map(OsString::from);
-            let (read, whole) = (Cli::read(args()), Cli::try_parse_from(args()));
+            let (read, whole) = (Cli::read(args()), help::read::<Cli>(args()));
             assert_eq!(format!("{read:?}"), format!("{whole:?}"), "{line}");
         }
     }

@@ -23,7 +23,7 @@ mod text;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, Parser};
+use clap::Parser;
 use hubctl::{Connection, HubLocation};
 
 /// The exit code for a wrong command line (`EX_USAGE`), as `hubctl` has it.
@@ -49,7 +49,7 @@ struct Cli {
 
 /// The description of the command line.
 pub fn command_line() -> clap::Command {
-    Cli::command()
+    hubctl::described::<Cli>()
 }
 
 /// The program: runs until the person or a signal ends it, and returns its exit code.
