@@ -6,6 +6,14 @@ use super::question::outcome_of;
 use crate::error::Error;
 use crate::hub::{Hub, Path, Request, parse};
 
+/// What the person does about a question that the hub cannot answer.
+pub(crate) const IN_ITS_TERMINAL: &str = "answer it in its own terminal";
+
+/// Whether only the session's own terminal can answer it.
+pub(crate) fn is_in_terminal(need: &Need) -> bool {
+    need.kind.asks() && !need.answerable && !need.reconnecting
+}
+
 /// The path of the need `id`.
 pub(crate) fn path(id: &str) -> Path {
     Path::new("/needs").segment(id)

@@ -2,7 +2,9 @@
 
 use std::fmt::{Display, Write as _};
 
-use hub_protocol::{Control, Kind, ProjectName, Question, QuestionState, Seq, Timestamp};
+use hub_protocol::{
+    AnswerDelivery, Control, Kind, ProjectName, Question, QuestionState, Seq, Timestamp,
+};
 use serde::de::DeserializeOwned;
 
 use super::need::{self, need};
@@ -114,6 +116,10 @@ pub(crate) fn describe(
         quoted(whole(question))
     );
     shown.push_str(&offers(&question.controls));
+    let is_in_terminal = question.delivery == Some(AnswerDelivery::Terminal);
+    if is_in_terminal && !question.state.is_final() {
+        let _ = write!(shown, "  ({})", need::IN_ITS_TERMINAL);
+    }
     if question.state != QuestionState::Open {
         let _ = write!(shown, "  ({})", outcome(question));
     }
@@ -155,4 +161,32 @@ pub(crate) fn offers(controls: &[Control]) -> String {
         }
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_its_terminal_can_answer_is_marked() {
+        let shown = |state, delivery| {
+            let question = Question {
+                state,
+                delivery: Some(delivery),
+                text: "Which?".into(),
+                ..Question::default()
+            };
+            describe(&question, None, Timestamp::now())
+        };
+        let mark = "(answer it in its own terminal)";
+        let open = shown(QuestionState::Open, AnswerDelivery::Terminal);
+        assert!(open.ends_with(mark), "{open}");
+        for (state, delivery) in [
+            (QuestionState::Open, AnswerDelivery::Waiting),
+            (QuestionState::Answered, AnswerDelivery::Terminal),
+        ] {
+            let other = shown(state, delivery);
+            assert!(!other.contains(mark), "{other}");
+        }
+    }
 }

@@ -98,7 +98,7 @@ fn what_to_do(need: &Need) -> String {
     match (need.answerable, need.closable) {
         (true, _) => format!("answer: hubctl answer {id}{}", texts(need)),
         (false, true) => format!("end it: hubctl done {id}"),
-        (false, false) => "answer it in its own terminal".into(),
+        (false, false) => need::IN_ITS_TERMINAL.into(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use hub_protocol::{Need, Needs, Timestamp};
 
+use crate::api::need::{IN_ITS_TERMINAL, is_in_terminal};
 use crate::api::question::{offers, quoted};
 use crate::error::Error;
 use crate::exit_code::Exit;
@@ -87,12 +88,37 @@ pub(super) fn whole(need: &Need, now: Timestamp) -> String {
 }
 
 fn row(need: &Need, now: Timestamp) -> [String; 6] {
+    let mark = if is_in_terminal(need) {
+        format!("  ({IN_ITS_TERMINAL})")
+    } else {
+        String::new()
+    };
     [
         need.id.clone(),
         need.kind.words().to_owned(),
         line(&need.name).into_owned(),
         age(need.since, now),
         cut(&line(&need.line), WIDTH).into_owned(),
-        format!("in {}", need.project),
+        format!("in {}{mark}", need.project),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_its_terminal_can_answer_is_marked() {
+        let place = |answerable| {
+            let need = Need {
+                answerable,
+                project: "p".parse().unwrap(),
+                ..Need::default()
+            };
+            let [.., place] = row(&need, Timestamp::now());
+            place
+        };
+        assert_eq!(place(true), "in p");
+        assert_eq!(place(false), "in p  (answer it in its own terminal)");
+    }
 }
