@@ -8,7 +8,8 @@ use hub_core::fold::Question;
 use hub_core::notification::Draft;
 use hub_core::rejected::Rejected;
 use hub_protocol::{
-    Evidence, InboxName, ProjectName, Seq, Timestamp, first_chars, one_line, with_ellipsis,
+    Evidence, InboxName, ProjectName, Seq, Timestamp, first_chars, one_line, single_spaced,
+    with_ellipsis,
 };
 use serde_json::json;
 
@@ -60,12 +61,10 @@ async fn record(hub: &Hub, attempt: &AnswerAttempt<'_>, seen: &Evidence) -> Resu
     }
     let text = stored::notification(hub, id).await?;
     let text = text.map(|it| asked(&it).text).unwrap_or_default();
-    let said = sentence(attempt, (&asker, &claimed), seen);
-    let msg = format!("{said}: {}", shortened(&text, EXCERPT));
+    let msg = message(attempt, (&asker, &claimed), seen, &text);
     let answer = attempt.answer.map(|it| shortened(it, EXCERPT));
     let data =
         json!({ "via": "hub", "refused": { "question": id, "answer": answer, "evidence": seen } });
-    let msg = one_line(&msg).into_owned();
     let drafts = vec![Draft::notice(&project, (key, msg), data, Timestamp::now())];
     hub.submit(Command::Notify { drafts, once: None }).await?;
     Ok(())
@@ -79,6 +78,17 @@ fn is_told(hub: &Hub, project: &ProjectName, key: &str) -> Result<bool, Rejected
         let of_hub = || state.questions.open().filter(|(_, it)| it.is_of_hub());
         of_hub().any(|(_, it)| is_it(it)) || of_hub().count() >= MAX_OPEN
     })
+}
+
+/// The text for the person: the attempt, and the beginning of what was asked.
+fn message(
+    attempt: &AnswerAttempt<'_>,
+    names: (&str, &str),
+    seen: &Evidence,
+    text: &str,
+) -> String {
+    let said = sentence(attempt, names, seen);
+    one_line(&format!("{said}: {}", quoted(text))).into_owned()
 }
 
 /// The sentence that says who tried what on whose request.
@@ -96,7 +106,7 @@ fn sentence(
         ),
     };
     let what = match attempt.answer {
-        Some(answer) => format!("answer '{}' to", shortened(answer, EXCERPT)),
+        Some(answer) => format!("answer '{}' to", quoted(answer)),
         None => attempt.what.to_owned(),
     };
     let whose = if is_own {
@@ -107,6 +117,37 @@ fn sentence(
     format!("{who} tried to {what} {whose}, and the hub refused it")
 }
 
+/// The beginning of others' words, with blanks for their line feeds.
+fn quoted(text: &str) -> String {
+    shortened(&single_spaced(text), EXCERPT).into_owned()
+}
+
 fn shortened(text: &str, chars: usize) -> Cow<'_, str> {
     with_ellipsis(first_chars(text, chars), text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quoted_words_of_several_lines_are_one_line() {
+        let attempt = AnswerAttempt {
+            question: 7,
+            what: "answer",
+            answer: Some("deny: not on main\n\nuse a branch"),
+            name: &InboxName::default(),
+        };
+        let seen = Evidence::default();
+        let asked = "Bash: git push\r\n\tgit log\u{1b}[2J";
+        let text = message(&attempt, ("web", "unknown"), &seen, asked);
+        assert!(
+            text.contains("'deny: not on main use a branch' to the request of web"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with(": Bash: git push git log\\u001b[2J"),
+            "{text}"
+        );
+    }
 }
