@@ -150,8 +150,8 @@ fn ended<'a>(state: &'a Fold, draft: &Draft) -> (Option<&'a Session>, Option<&'a
     let it = &draft.body;
     let asking = |name: &InboxName| {
         let key = state.sessions.resolve(&it.project, name);
-        let mut asked = state.questions.of(&it.project, &key);
-        let session = state.sessions.get(&it.project, &key);
+        let mut asked = state.questions.of(&it.project, key);
+        let session = state.sessions.get(&it.project, key);
         session.filter(|_| asked.any(|(_, it)| it.is_for_person()))
     };
     let sender = it.key.as_ref().and_then(|_| asking(&it.from));
