@@ -179,6 +179,28 @@ fn without_a_hub_the_command_runs_and_its_end_is_spooled() {
 }
 
 #[test]
+fn a_failure_while_the_hub_is_down_needs_the_person_until_it_is_done() {
+    let mut place = Place::with_hub();
+    let mut job = run(&place, "echo ready; cat; exit 3").spawn();
+    first_line(job.stdout());
+    until("it is registered", || is_alive(&place, "w1"));
+    place.kill();
+    drop(job.child().stdin.take());
+    job.end().exits(3);
+    place.start();
+    until("its end is told", || {
+        let said = said(&place, "w1");
+        let kinds: Vec<Kind> = said.iter().map(|it| it.kind).collect();
+        kinds == [Kind::Error, Kind::Ended]
+    });
+    let needs = place.json("needs --json")["needs"].take();
+    assert_eq!(needs[0]["session"], "w1", "{needs}");
+    place.ctl("done w1");
+    let needs = place.json("needs --json")["needs"].take();
+    assert_eq!(needs, json!([]));
+}
+
+#[test]
 fn a_job_that_starts_without_a_hub_under_an_ended_jobs_name_is_a_new_one() {
     for is_killed in [false, true] {
         let mut place = Place::with_hub();

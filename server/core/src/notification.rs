@@ -39,6 +39,9 @@ pub struct Draft {
     pub quiet: bool,
     /// Whether it is only recorded: it goes to no inbox.
     pub recorded: bool,
+    /// Whether the session keeps the state that it reported, because the hub only found that its process is gone.
+    #[serde(default)] // a hub of an earlier version may send it
+    pub keeps_state: bool,
 }
 
 impl Draft {
@@ -87,6 +90,7 @@ impl Draft {
             keeps_sessions: false,
             quiet: false,
             recorded: false,
+            keeps_state: false,
         }
     }
 

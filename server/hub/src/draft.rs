@@ -182,6 +182,7 @@ pub fn prepare(post: Post, context: &Context<'_>) -> Result<Draft, InvalidPost> 
         keeps_sessions: false,
         quiet: context.spooled && late > QUIET_AFTER_MS,
         recorded: false,
+        keeps_state: false,
     })
 }
 

@@ -208,6 +208,31 @@ fn a_session_that_died_at_work_is_blocked_until_the_person_closes_that() {
 }
 
 #[test]
+fn how_a_session_failed_needs_the_person_also_once_its_process_is_gone() {
+    let ends: [fn(&mut Hub); 2] = [
+        |hub| drop(hub.end("w1", true)),
+        |hub| drop(hub.hook("w1", AgentEvent::Exited)),
+    ];
+    for end in ends {
+        let mut hub = typed();
+        let failed = hub.say(said("w1", Kind::Error));
+        end(&mut hub);
+        hub.restart();
+        assert!(!hub.session("w1").is_alive());
+        let phase = hub.phase("w1");
+        let expected = (PhaseName::Blocked, Some(failed));
+        assert_eq!((phase.name, phase.report), expected);
+        hub.close_need("w1", None);
+        hub.is_in("w1", PhaseName::Gone);
+        let mut hub = typed();
+        hub.say(said("w1", Kind::Error));
+        hub.close_need("w1", None);
+        end(&mut hub);
+        hub.is_in("w1", PhaseName::Gone);
+    }
+}
+
+#[test]
 fn a_session_that_reports_nothing_at_work_is_blocked_after_ten_minutes() {
     let hub = typed();
     let session = hub.session("w1");

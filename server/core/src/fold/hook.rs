@@ -540,19 +540,32 @@ impl HookContext<'_, '_> {
             self.say(Kind::Error, (msg, &why), |_| {})?;
         } else if !is_failed {
             let is_known = self.state_is(SessionState::Complete);
+            // How it failed stays, unless the person ended it and so knows.
+            let has_failed =
+                self.hook.happened == AgentEvent::Exited && self.state_is(SessionState::Error);
             let msg = format!("Agent {name} ended");
-            self.post(Kind::Ended, msg, |draft| draft.recorded = is_known)?;
+            self.post(Kind::Ended, msg, |draft| {
+                (draft.recorded, draft.keeps_state) = (is_known, has_failed);
+            })?;
             self.transaction.leave(place);
+            if has_failed {
+                self.note_end();
+            }
             return Ok(());
         }
         self.transaction.leave(place);
+        self.note_end();
+        Ok(())
+    }
+
+    /// Notes the end of the session, whose last report says how it ended.
+    fn note_end(&mut self) {
         self.transaction.also([Record::SessionEnded(SessionEnded {
             project: self.project.clone(),
             session: self.key.clone(),
             at: self.transaction.now,
             ended: true,
         })]);
-        Ok(())
     }
 
     /// Why the session's turn would be unfinished if it ended now; `None` between turns.

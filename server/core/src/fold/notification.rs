@@ -195,7 +195,7 @@ impl Transaction<'_> {
         from: &InboxName,
     ) -> Option<(InboxName, SessionState)> {
         let state = draft.body.kind.session_state();
-        let state = state.filter(|_| draft.explicit_kind)?;
+        let state = state.filter(|_| draft.explicit_kind && !draft.keeps_state)?;
         Some((self.about(draft, from)?, state))
     }
 

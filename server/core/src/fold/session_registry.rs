@@ -121,6 +121,8 @@ impl State {
             known.state,
             Some(SessionState::Working | SessionState::Blocked)
         );
+        // How it failed stays: that its process is gone too is no news about it.
+        let has_failed = exited && known.state == Some(SessionState::Error);
         let name = texts::name(key, Some(known));
         let (kind, msg) = match (exited, unfinished) {
             (true, true) => (
@@ -138,6 +140,7 @@ impl State {
             let mut draft = transaction.draft(place, kind, msg);
             // Its end adds nothing to what it completed.
             draft.recorded = kind == Kind::Ended && known.state == Some(SessionState::Complete);
+            draft.keeps_state = has_failed;
             transaction.post(&draft)?;
         }
         transaction.leave(place);
@@ -150,7 +153,7 @@ impl State {
                 project: project.clone(),
                 session: key.clone(),
                 at: now,
-                ended: !exited,
+                ended: !exited || has_failed,
             })]);
         }
         Ok(transaction.finish())
