@@ -179,6 +179,22 @@ fn without_a_hub_the_command_runs_and_its_end_is_spooled() {
 }
 
 #[test]
+fn a_job_is_at_work_while_it_runs_and_needs_the_person_if_it_is_killed() {
+    let place = Place::with_hub();
+    let mut job = run(&place, "echo ready; cat").spawn();
+    first_line(job.stdout());
+    until("it is at work", || {
+        place.json("sessions --json")["sessions"][0]["phase"]["name"] == "working"
+    });
+    job.kill();
+    until("its death needs the person", || {
+        let needs = place.json("needs --json");
+        let need = &needs["needs"][0];
+        (&need["session"], &need["kind"]) == (&json!("w1"), &json!("died"))
+    });
+}
+
+#[test]
 fn a_failure_while_the_hub_is_down_needs_the_person_until_it_is_done() {
     let mut place = Place::with_hub();
     let mut job = run(&place, "echo ready; cat; exit 3").spawn();
@@ -214,7 +230,7 @@ fn a_job_that_starts_without_a_hub_under_an_ended_jobs_name_is_a_new_one() {
         let kind = if is_killed {
             // Its hubctl can tell nothing any more.
             job.kill();
-            Kind::Ended
+            Kind::Error
         } else {
             drop(job.child().stdin.take());
             job.end().ok();

@@ -35,10 +35,10 @@ fn record() -> impl Strategy<Value = Record> {
 
 fn about_sessions() -> impl Strategy<Value = Record> {
     prop_oneof![
-        2 => (place(), info(), prop::option::of(inbox()), any::<bool>(), any::<i64>()).prop_map(
-            |((project, session), info, alias, hooks, at)| {
+        2 => (place(), info(), prop::option::of(inbox()), any::<bool>(), any::<Option<bool>>(), any::<i64>()).prop_map(
+            |((project, session), info, alias, hooks, runs, at)| {
                 let (info, at) = (info.into(), time(at));
-                Record::SessionSet(SessionSet { project, session, info, alias, hooks, also: None, left: None, acp: false, at })
+                Record::SessionSet(SessionSet { project, session, info, alias, hooks, runs, also: None, left: None, acp: false, at })
             }
         ),
         2 => (place(), turn(), any::<i64>()).prop_map(|((project, session), turn, at)| {

@@ -106,6 +106,9 @@ pub enum Command {
         session: InboxName,
         /// The session's properties, as far as they are known.
         info: Box<SessionInfo>,
+        /// Whether `hubctl run` runs a command as the session, and reports how it ended.
+        #[serde(default)] // a hub of an earlier version may send it
+        runs: bool,
     },
     /// End a session.
     End {

@@ -207,7 +207,8 @@ impl State {
                 project,
                 session,
                 info,
-            } => self.decide_register(project, session, info, now),
+                runs,
+            } => self.decide_register((project, session), info, *runs, now),
             Command::End {
                 project,
                 session,

@@ -35,6 +35,7 @@ async fn a_refused_registration_begins_no_session() {
             title: Some(title),
             ..SessionInfo::default()
         }),
+        runs: false,
     };
     hub.submit(register("t".repeat(40_000))).await.unwrap_err();
     assert!(futures_util::poll!(pin!(hub.session_began())).is_pending());
@@ -61,6 +62,7 @@ fn a_query_reads_what_is_durable_and_does_not_wait_for_a_commit() {
         project: ProjectName::default(),
         session: "w1".parse().unwrap(),
         info: Box::default(),
+        runs: false,
     };
     let registered = std::thread::spawn(move || own.submit_blocking(register));
     has_begun.recv().unwrap();

@@ -92,6 +92,12 @@ fn look(hub: &Hub, status_files: &StatusFiles) -> Vec<LocalSession> {
             session.is_of_this_boot = process.boot_id.as_ref() == Some(boot_id);
             session.has_ended = has_ended(process, boot_id, session.names_this_host);
         }
+        // All that a job lets be heard before its end is that it runs.
+        if session.is_job && session.is_of_this_boot && !session.has_ended {
+            let place = (session.project.clone(), session.key.clone());
+            let mut waiters = hub.waiters().write();
+            waiters.activity().note(place, Timestamp::now());
+        }
     }
     local
 }
@@ -110,6 +116,7 @@ async fn end(hub: &Hub, session: LocalSession) {
 }
 
 /// A live session of this machine, in one of the processes that run it.
+#[allow(clippy::struct_excessive_bools)] // independent facts
 struct LocalSession {
     project: ProjectName,
     key: InboxName,
@@ -117,6 +124,8 @@ struct LocalSession {
     process: Option<Process>,
     /// Whether the session named this machine as its host.
     names_this_host: bool,
+    /// Whether `hubctl run` runs it.
+    is_job: bool,
     is_of_this_boot: bool,
     has_ended: bool,
 }
@@ -135,6 +144,7 @@ fn local_sessions(hub: &Hub) -> Vec<LocalSession> {
                 cwd: info.cwd.as_ref().map(PathBuf::from),
                 process: process.cloned(),
                 names_this_host: info.host.is_some(),
+                is_job: it.is_job(),
                 is_of_this_boot: false,
                 has_ended: false,
             };

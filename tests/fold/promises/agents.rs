@@ -175,6 +175,18 @@ pub(super) fn register(session: &str, info: SessionInfo) -> Command {
         project,
         session,
         info: info.into(),
+        runs: false,
+    }
+}
+
+/// Registers a session as which `hubctl run` runs a command.
+pub(super) fn runs(session: &str) -> Command {
+    let (project, session) = (project(), name(session));
+    Command::Register {
+        project,
+        session,
+        info: Box::default(),
+        runs: true,
     }
 }
 

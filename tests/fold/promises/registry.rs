@@ -25,6 +25,31 @@ fn equal_session_info_records_nothing() {
 }
 
 #[test]
+fn a_command_of_hubctl_run_works_until_it_ends_or_an_agent_in_it_reports_its_turns() {
+    let mut hub = Hub::new();
+    hub.run(&register("plain", SessionInfo::default()));
+    assert_eq!(hub.state_of("plain"), None);
+    let works = Some(SessionState::Working);
+    for job in ["job", "agent", "late"] {
+        hub.run(&runs(job));
+        hub.restart();
+        assert_eq!(hub.state_of(job), works);
+        assert_eq!(hub.run(&runs(job)), [], "its request is repeated");
+    }
+    hub.start("agent", SessionInfo::default());
+    assert_eq!(hub.state_of("agent"), None, "it waits for its prompt");
+    assert_eq!(hub.run(&runs("agent")), []);
+    hub.hook("late", AgentEvent::Worked);
+    hub.restart();
+    assert_eq!(hub.state_of("late"), works);
+    assert!(!hub.session("late").is_job());
+    tells(&hub.end("job", true), "error primary!");
+    hub.last_is("Agent job died unfinished: its process is gone");
+    hub.run(&register("job", SessionInfo::default()));
+    assert_eq!(hub.state_of("job"), None, "nobody says that it runs");
+}
+
+#[test]
 fn absent_fields_keep_their_values() {
     let mut hub = Hub::new();
     hub.run(&register("w1", in_main()));

@@ -65,7 +65,8 @@ fn is_anothers(process: &Process) -> bool {
 }
 
 async fn put(job: &Job, context: &Context) -> Result<(), Error> {
-    let request = Request::put(path(&job.session, &job.project), json(&info(job, context))?);
+    let path = path(&job.session, &job.project).with("runs", true);
+    let request = Request::put(path, json(&info(job, context))?);
     context.hub()?.text_within(&request, PATIENCE).await?;
     Ok(())
 }

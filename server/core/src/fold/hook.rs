@@ -14,6 +14,7 @@ use super::hook_data::{bounded, set_data, whole};
 use super::process;
 use super::question::Question;
 use super::session::{Session, SessionKey};
+use super::session_registry::with_job;
 use super::status::settled;
 use super::transaction::Transaction;
 use super::{Leased, State, texts};
@@ -71,7 +72,10 @@ impl State {
             return Ok(Vec::new());
         }
         if begins && !ends {
-            let set = self.set_session(place, &hook.info, alias.as_ref(), Some(hook), now);
+            let mut set = self.set_session(place, &hook.info, alias.as_ref(), Some(hook), now);
+            if hook.happened.starts() && known.is_some_and(Session::is_job) {
+                set = Some(with_job(set, place, false, now));
+            }
             transaction.also(self.with_room(set, now)?);
         }
         let joins = process::joins(hook, known);

@@ -103,6 +103,9 @@ pub struct Registered {
     /// Whether `hub-acp` speaks with its agent, and reports what its hooks would.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub acp: bool,
+    /// Whether `hubctl run` runs a command as the session, and no agent in the command has reported it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub runs: bool,
     /// The short name that it had until another session took it after this one's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former: Option<String>,
@@ -244,6 +247,11 @@ impl Session {
     /// Whether `hub-acp` speaks with its agent: then the agent's hooks repeat what `hub-acp` reports.
     pub fn has_acp_client(&self) -> bool {
         self.is_alive() && self.registered.as_ref().is_some_and(|it| it.acp)
+    }
+
+    /// Whether `hubctl run` runs it: it works until the end of its command, and reports nothing before.
+    pub fn is_job(&self) -> bool {
+        self.is_alive() && self.registered.as_ref().is_some_and(|it| it.runs)
     }
 
     /// Whether a waiter must leave it to `hub-acp`, whose client would not see the turn that the waiter begins.
@@ -392,7 +400,7 @@ impl Session {
         it.keep_old_name(record);
         if self.ended_at.is_some() {
             self.others.clear();
-            it.acp = false;
+            (it.acp, it.runs) = (false, false);
         }
         merge(&mut it.info, &record.info);
         let is_other = |process: &Process| {
@@ -406,6 +414,7 @@ impl Session {
         it.measure();
         it.hooks |= record.hooks;
         it.acp |= record.acp;
+        it.runs = record.runs.unwrap_or(it.runs && !record.hooks);
         if let Some(alias) = &record.alias
             && !it.aliases.contains(alias)
         {
@@ -421,6 +430,10 @@ impl Session {
         }
         if self.ts == Timestamp::default() {
             self.ts = record.at;
+        }
+        // The agent has begun, and waits for its first prompt.
+        if record.runs == Some(false) && self.state == Some(SessionState::Working) {
+            (self.state, self.turn) = (None, TurnState::default());
         }
         dropped
     }

@@ -10,7 +10,9 @@ use super::sessions::Sessions;
 use super::transaction::Transaction;
 use super::{Leased, State, texts};
 use crate::command::{Hook, Refusal};
-use crate::record::{InboxClosed, Record, SessionEnded, SessionSet};
+use crate::record::{
+    InboxClosed, Record, SessionEnded, SessionSet, Turn, TurnCause, TurnNoted,
+};
 
 /// The highest number that is added to a name that several sessions want.
 const MAX_NUMBER: usize = 99;
@@ -20,15 +22,35 @@ const MAX_NAME: usize = 40;
 const LIMIT_OVER: &str = "Your usage limit has ended: go on with what you were doing.";
 
 impl State {
+    /// Registers a session, or updates its properties. `runs` is whether `hubctl run` runs a command as the session, which is
+    /// at work from now on.
     pub(super) fn decide_register(
         &self,
-        project: &ProjectName,
-        session: &InboxName,
+        (project, session): (&ProjectName, &InboxName),
         info: &SessionInfo,
+        runs: bool,
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
         let key = self.sessions.resolve(project, session);
-        self.with_room(self.set_session((project, key), info, None, None, now), now)
+        let known = self.sessions.get(project, key);
+        let set = self.set_session((project, key), info, None, None, now);
+        // An agent in the command may have been faster, and reports its turns itself.
+        if !runs || known.is_some_and(|it| it.has_hooks() || it.is_job()) {
+            return self.with_room(set, now);
+        }
+        let set = with_job(set, (project, key), true, now);
+        let mut records = self.with_room(Some(set), now)?;
+        records.push(Record::TurnNoted(TurnNoted {
+            project: project.clone(),
+            session: key.clone(),
+            turn: Turn::Began {
+                by: TurnCause::Agent,
+                first: None,
+            },
+            evidence: "hubctl run".into(),
+            at: now,
+        }));
+        Ok(records)
     }
 
     /// Returns the record of a session's new properties, or `None` if nothing changed.
@@ -250,6 +272,21 @@ impl Transaction<'_> {
         self.post_or_record(notice);
         self.also([resumes((project, key), false, self.now)]);
     }
+}
+
+/// Returns the record of a session's new properties, if it has any, and whether `hubctl run` runs it.
+pub(super) fn with_job(
+    set: Option<Record>,
+    place: (&ProjectName, &InboxName),
+    runs: bool,
+    at: Timestamp,
+) -> Record {
+    let mut set = match set {
+        Some(Record::SessionSet(set)) => set,
+        _ => SessionSet::of(place, at),
+    };
+    set.runs = Some(runs);
+    Record::SessionSet(set)
 }
 
 /// Returns the title in `info`, if it differs from the known one.

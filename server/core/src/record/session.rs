@@ -28,6 +28,9 @@ pub struct SessionSet {
     /// A process that no longer runs it: it ended, or it runs another session now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Process>,
+    /// Whether `hubctl run` runs a command as the session from now on; `false` once an agent in the command has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<bool>,
     /// When it was registered.
     pub at: Timestamp,
 }
@@ -44,6 +47,7 @@ impl SessionSet {
             acp: false,
             also: None,
             left: None,
+            runs: None,
             at,
         }
     }

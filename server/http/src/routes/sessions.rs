@@ -32,6 +32,14 @@ pub struct SessionListParams {
 }
 
 #[derive(Debug, Deserialize)]
+pub(super) struct RegisterParams {
+    #[serde(default)]
+    project: ProjectName,
+    #[serde(default)]
+    runs: bool,
+}
+
+#[derive(Debug, Deserialize)]
 pub(super) struct EndParams {
     #[serde(default)]
     project: ProjectName,
@@ -84,7 +92,7 @@ async fn find(hub: &Hub, project: &ProjectName, name: &InboxName) -> Result<Sess
 pub(super) async fn register(
     State(hub): State<Hub>,
     PathParam(session): PathParam<InboxName>,
-    Params(ProjectParam { project }): Params<ProjectParam>,
+    Params(RegisterParams { project, runs }): Params<RegisterParams>,
     origin: Origin,
     payload: Payload,
 ) -> Result<(StatusCode, Json<Session>), ApiError> {
@@ -101,6 +109,7 @@ pub(super) async fn register(
         project: project.clone(),
         session: session.clone(),
         info,
+        runs,
     };
     let existed = hub.submit(command).await?.existed;
     Ok((

@@ -97,6 +97,7 @@ async fn register_process(hub: &Hub, session: &str, cwd: &Path, process: Option<
         project: project(),
         session: session.parse().unwrap(),
         info: info.into(),
+        runs: false,
     };
     hub.submit(command).await.unwrap();
 }
