@@ -1,13 +1,15 @@
 //! Looks for commits that NATS has lost. The copies of the hubs still have them, so the hubs go on, and say so.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hub_core::sync;
 use hub_log::journal::Journal as _;
 use hub_protocol::Counted;
+use tokio::time::Instant;
 
 use super::Cluster;
 use crate::journal::{LogEnd, SharedLog, SharedLogError};
+use crate::nats::Nats;
 
 /// How often the stream's leader is asked how many messages it has lost.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -26,7 +28,7 @@ struct Scrub {
 }
 
 /// Looks for lost commits.
-pub(super) async fn run(cluster: &Cluster) {
+pub(super) async fn run(cluster: &Cluster<impl Nats>) {
     let mut scrub = Scrub::default();
     loop {
         if let Ok(damage) = look(cluster, &mut scrub).await {
@@ -43,7 +45,7 @@ pub(super) async fn run(cluster: &Cluster) {
 }
 
 /// Returns what is lost, as text.
-async fn look(cluster: &Cluster, scrub: &mut Scrub) -> anyhow::Result<Option<String>> {
+async fn look(cluster: &Cluster<impl Nats>, scrub: &mut Scrub) -> anyhow::Result<Option<String>> {
     let shared = cluster.0.journal.shared();
     let state = match shared.state().await {
         // Servers that have just started may not know it yet.
@@ -55,11 +57,10 @@ async fn look(cluster: &Cluster, scrub: &mut Scrub) -> anyhow::Result<Option<Str
             state?
         }
     };
-    let lost = state.deleted_count.unwrap_or(0);
-    if lost > 0 {
+    if state.deleted > 0 {
         return Ok(Some(format!(
             "NATS lost {} of the log",
-            Counted(lost, "commit")
+            Counted(state.deleted, "commit")
         )));
     }
     let is_due = scrub.last.is_none_or(|it| it.elapsed() >= READ_PERIOD);
@@ -91,7 +92,7 @@ fn is_damage(error: &anyhow::Error) -> bool {
 /// Checks the commits from `position` on, as many as one read returns; returns the position after them. `end` is the end of
 /// the log before them, or that of an empty log to begin anywhere.
 pub(super) async fn verify(
-    shared: &SharedLog,
+    shared: &SharedLog<impl Nats>,
     end: &mut LogEnd,
     mut position: u64,
 ) -> anyhow::Result<u64> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_nats::{Message, Subject};
 use axum::Router;
@@ -20,6 +20,7 @@ use hub_http::peer::{CallerKind, Peer};
 use hub_http::request::local::Origin;
 use hub_log::journal::Journal as _;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tower::ServiceExt as _;
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -28,6 +29,7 @@ use super::replay::ReceivedCalls;
 use super::wire::{self, CallHead, CallId, CallRequest, ResponseHead, Submitted};
 use super::{Cluster, Role, front, handover};
 use crate::journal::MAX_MESSAGE;
+use crate::nats::{Nats, Outgoing};
 
 /// A call that its node does not list for this long is dropped: its client has gone.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -87,7 +89,7 @@ impl HeldCalls {
 }
 
 /// Answers forwarded calls while this hub is active.
-pub(super) async fn serve(cluster: &Cluster, routes: Router) {
+pub(super) async fn serve(cluster: &Cluster<impl Nats>, routes: Router) {
     let routes = routes.layer(CatchPanicLayer::new());
     let mut role = cluster.0.role.subscribe();
     loop {
@@ -95,8 +97,9 @@ pub(super) async fn serve(cluster: &Cluster, routes: Router) {
         let changed = role.changed();
         if let Role::Active { term } = current {
             tokio::select! {
-                () = serve_term(cluster, &routes, term) => continue,
+                biased;
                 _ = changed => {}
+                () = serve_term(cluster, &routes, term) => continue,
             }
             // The nodes send these calls to the next active hub.
             cluster.0.held.table().clear();
@@ -107,9 +110,9 @@ pub(super) async fn serve(cluster: &Cluster, routes: Router) {
 }
 
 /// Answers the calls of one term; returns if the subscription ends.
-async fn serve_term(cluster: &Cluster, routes: &Router, term: u64) {
+async fn serve_term(cluster: &Cluster<impl Nats>, routes: &Router, term: u64) {
     let subject = cluster.subject(&format!("call.{term}.*"));
-    match cluster.0.client.subscribe(subject).await {
+    match cluster.0.nats.subscribe(subject).await {
         Ok(mut calls) => {
             while let Some(message) = calls.next().await {
                 accept(cluster, routes, term, message).await;
@@ -120,7 +123,7 @@ async fn serve_term(cluster: &Cluster, routes: &Router, term: u64) {
     tokio::time::sleep(RETRY).await;
 }
 
-async fn accept(cluster: &Cluster, routes: &Router, term: u64, message: Message) {
+async fn accept(cluster: &Cluster<impl Nats>, routes: &Router, term: u64, message: Message) {
     let node = message.subject.rsplit('.').next();
     let node = node.unwrap_or_default().to_owned();
     let signed = cluster.0.keys.has_signed(&node, &message);
@@ -172,7 +175,7 @@ async fn accept(cluster: &Cluster, routes: &Router, term: u64, message: Message)
 
 /// Works on a call in a task of its own, which is listed until it ends.
 fn start(
-    cluster: &Cluster,
+    cluster: &Cluster<impl Nats>,
     key: (String, CallId),
     work: impl Future<Output = ()> + Send + 'static,
 ) {
@@ -188,7 +191,7 @@ fn start(
 }
 
 /// Carries out a command of another hub's bridges, which decide who speaks: only a hub that is known makes one.
-async fn submit(cluster: &Cluster, command: Command, signed: bool, reply: Subject) {
+async fn submit(cluster: &Cluster<impl Nats>, command: Command, signed: bool, reply: Subject) {
     let outcome = if !signed {
         Submitted::Later
     } else if command.is_from_outside() {
@@ -207,15 +210,16 @@ async fn submit(cluster: &Cluster, command: Command, signed: bool, reply: Subjec
 }
 
 /// Answers a command of another hub.
-async fn send(cluster: &Cluster, reply: Subject, outcome: &Submitted) {
-    let sent = cluster.0.client.publish(reply, wire::encode(outcome, &[]));
+async fn send(cluster: &Cluster<impl Nats>, reply: Subject, outcome: &Submitted) {
+    let answer = Outgoing::new(reply, wire::encode(outcome, &[]));
+    let sent = cluster.0.nats.publish(answer);
     if let Err(error) = sent.await {
         tracing::warn!(%error, "an answer could not be sent to another hub");
     }
 }
 
 /// Ends a call, and returns when its waiter is gone, so that the same client can wait again.
-async fn cancel(cluster: &Cluster, key: (String, CallId)) {
+async fn cancel(cluster: &Cluster<impl Nats>, key: (String, CallId)) {
     let call = cluster.0.held.table().remove(&key);
     if let Some(mut call) = call {
         call.task.abort();
@@ -224,7 +228,7 @@ async fn cancel(cluster: &Cluster, key: (String, CallId)) {
 }
 
 async fn answer(
-    cluster: &Cluster,
+    cluster: &Cluster<impl Nats>,
     routes: Router,
     (request, signed): (&CallRequest, bool),
     body: Bytes,
@@ -271,7 +275,8 @@ async fn answer(
         unsigned: !signed,
         passive,
     };
-    let sent = cluster.0.client.publish(reply, wire::encode(&head, &body));
+    let answer = Outgoing::new(reply, wire::encode(&head, &body));
+    let sent = cluster.0.nats.publish(answer);
     if let Err(error) = sent.await {
         tracing::warn!(%error, "an answer could not be sent to another hub");
     }

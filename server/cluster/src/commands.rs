@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
+use async_nats::jetstream::kv::Store;
 use futures_util::StreamExt as _;
 use hub_config::Config;
 use hub_log::journal::Journal as _;
@@ -16,6 +17,7 @@ use indicatif::ProgressBar;
 
 use super::join::{self, ClusterConnection};
 use super::lease::{self, Leadership};
+use crate::nats::Nats as _;
 
 mod check;
 mod init;
@@ -105,7 +107,7 @@ async fn connect(config: &Config, admin: Admin) -> anyhow::Result<ClusterConnect
     }
     let urls = settings.urls.join(", ");
     let connection = join::connect(settings).await?;
-    let answered = tokio::time::timeout(PATIENCE, connection.client.flush()).await;
+    let answered = tokio::time::timeout(PATIENCE, connection.nats.client.flush()).await;
     answered.with_context(|| format!("no answer from {urls}: see `hubd cluster check`"))??;
     Ok(connection)
 }
@@ -113,7 +115,7 @@ async fn connect(config: &Config, admin: Admin) -> anyhow::Result<ClusterConnect
 /// Fails if a hub of the cluster runs.
 async fn ensure_stopped(connection: &ClusterConnection) -> anyhow::Result<()> {
     let subject = format!("hub.{}.beat.*", connection.settings.name);
-    let mut beats = connection.client.subscribe(subject).await?;
+    let mut beats = connection.nats.client.subscribe(subject).await?;
     let beat = tokio::time::timeout(LISTEN, beats.next()).await;
     if let Ok(Some(beat)) = beat {
         let node = beat.subject.rsplit('.').next().unwrap_or_default();
@@ -140,7 +142,7 @@ async fn upload(
     journal: &DiskJournal,
 ) -> anyhow::Result<u64> {
     let first = journal.origin().first;
-    let store = connection.base();
+    let store = connection.nats.base();
     store.open().await?;
     if first > 1 {
         let snapshots = Files::new(&config.state_dir).snapshots();
@@ -163,9 +165,8 @@ async fn upload(
 /// Reads the lease, with its revision; 0 if the cluster never had an active hub.
 async fn last_lease(
     connection: &ClusterConnection,
-) -> anyhow::Result<(lease::Store, u64, Leadership)> {
-    let replicas = connection.settings.replicas.get() as usize;
-    let keys = lease::keys(&connection.context, &connection.settings.name, replicas).await?;
+) -> anyhow::Result<(Store, u64, Leadership)> {
+    let keys = connection.nats.keys().await?;
     let (revision, lease) = lease::read(&keys).await?;
     Ok((keys, revision, lease))
 }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use async_nats::{Message, Subscriber};
+use async_nats::Message;
 use futures_util::{FutureExt as _, StreamExt as _};
 use hub_log::journal::{Journal as _, JournalError, SharedCommit};
 
 use super::Cluster;
 use crate::journal::shared_log::{SharedLogError, commit_of};
+use crate::nats::Nats;
 
 /// The pause after an error.
 const RETRY: Duration = Duration::from_millis(500);
@@ -40,7 +41,7 @@ impl Interruption {
 }
 
 /// Follows until the stream turns out not to continue the copy.
-pub(super) async fn run(cluster: &Cluster) {
+pub(super) async fn run(cluster: &Cluster<impl Nats>) {
     loop {
         let Err(error) = follow(cluster).await;
         if error.is_lasting() {
@@ -52,7 +53,7 @@ pub(super) async fn run(cluster: &Cluster) {
     }
 }
 
-async fn follow(cluster: &Cluster) -> Result<std::convert::Infallible, Interruption> {
+async fn follow(cluster: &Cluster<impl Nats>) -> Result<std::convert::Infallible, Interruption> {
     let inner = &*cluster.0;
     // Before the first read, so that nothing is stored unnoticed in between.
     let mut live = inner.journal.shared().subscribe().await?;
@@ -64,11 +65,12 @@ async fn follow(cluster: &Cluster) -> Result<std::convert::Infallible, Interrupt
     inner.hurry.notify_one();
     loop {
         tokio::select! {
+            biased;
+            () = inner.missed.notified() => catch_up(cluster).await?,
             message = live.next() => match message {
                 Some(message) => take(cluster, &mut live, message).await?,
                 None => return Err(SharedLogError::Unavailable("the connection was closed".into()).into()),
             },
-            () = inner.missed.notified() => catch_up(cluster).await?,
             () = tokio::time::sleep(COMPARE) => {
                 if inner.nodes.newest_head() > inner.journal.head() {
                     catch_up(cluster).await?;
@@ -79,9 +81,9 @@ async fn follow(cluster: &Cluster) -> Result<std::convert::Infallible, Interrupt
 }
 
 /// Stores a commit that has just arrived, and those that arrived with it.
-async fn take(
-    cluster: &Cluster,
-    live: &mut Subscriber,
+async fn take<N: Nats>(
+    cluster: &Cluster<N>,
+    live: &mut N::Messages,
     first: Message,
 ) -> Result<(), Interruption> {
     let arrived = std::iter::from_fn(|| live.next().now_or_never().flatten());
@@ -105,7 +107,7 @@ async fn take(
 }
 
 /// Returns once the copy and the fold have the message that is the last one now; returns its position.
-pub(super) async fn reach_end(cluster: &Cluster) -> anyhow::Result<u64> {
+pub(super) async fn reach_end(cluster: &Cluster<impl Nats>) -> anyhow::Result<u64> {
     let inner = &*cluster.0;
     let mut position = inner.journal.position();
     anyhow::ensure!(
@@ -122,7 +124,7 @@ pub(super) async fn reach_end(cluster: &Cluster) -> anyhow::Result<u64> {
 }
 
 /// Reads the stream to its end.
-async fn catch_up(cluster: &Cluster) -> Result<(), Interruption> {
+async fn catch_up(cluster: &Cluster<impl Nats>) -> Result<(), Interruption> {
     let inner = &*cluster.0;
     // The active hub has what it stored, and nobody else stores anything.
     if inner.journal.leads() {

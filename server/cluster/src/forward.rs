@@ -1,7 +1,7 @@
 //! A standby's side of forwarded requests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_nats::StatusCode as NatsStatus;
 use axum::body::{Body, Bytes};
@@ -12,9 +12,11 @@ use hub_core::record::Led;
 use hub_core::rejected::Rejected;
 use hub_engine::writer::Done;
 use hub_protocol::Seq;
+use tokio::time::Instant;
 
 use super::Cluster;
 use super::wire::{self, CallHead, CallId, CallRequest, ResponseHead, Submitted};
+use crate::nats::{Nats, Outgoing};
 
 /// A call that the active hub does not report for this long is lost.
 const PATIENCE: Duration = Duration::from_secs(4);
@@ -38,15 +40,15 @@ pub(super) enum Forwarded {
 }
 
 /// An open call. Dropping it before the answer ends the call at the active hub.
-struct OpenCall<'a> {
-    cluster: &'a Cluster,
+struct OpenCall<'a, N: Nats> {
+    cluster: &'a Cluster<N>,
     id: CallId,
     subject: String,
     answered: bool,
 }
 
-impl<'a> OpenCall<'a> {
-    fn new(cluster: &'a Cluster, id: CallId, subject: String) -> Self {
+impl<'a, N: Nats> OpenCall<'a, N> {
+    fn new(cluster: &'a Cluster<N>, id: CallId, subject: String) -> Self {
         cluster.open_calls().insert(id.clone());
         Self {
             cluster,
@@ -57,18 +59,21 @@ impl<'a> OpenCall<'a> {
     }
 }
 
-impl Drop for OpenCall<'_> {
+impl<N: Nats> Drop for OpenCall<'_, N> {
     fn drop(&mut self) {
         self.cluster.open_calls().remove(&self.id);
         if self.answered {
             return;
         }
-        let (client, subject) = (self.cluster.0.client.clone(), self.subject.clone());
+        let (nats, subject) = (self.cluster.0.nats.clone(), self.subject.clone());
         let cancel = wire::encode(&CallHead::Cancel(self.id.clone()), &[]);
         let headers = self.cluster.0.keys.sign(&subject, "", &cancel);
+        let cancel = Outgoing {
+            headers: Some(headers),
+            ..Outgoing::new(subject, cancel)
+        };
         tokio::spawn(async move {
-            let sent = client.publish_with_headers(subject, headers, cancel);
-            if let Err(error) = sent.await {
+            if let Err(error) = nats.publish(cancel).await {
                 tracing::debug!(%error, "a call was not cancelled");
             }
         });
@@ -76,13 +81,13 @@ impl Drop for OpenCall<'_> {
 }
 
 /// Returns a new id for a call.
-fn new_id(cluster: &Cluster) -> CallId {
+fn new_id(cluster: &Cluster<impl Nats>) -> CallId {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("{}-{number}", cluster.0.run)
 }
 
 /// Sends a request to the active hub.
-pub(super) async fn forward(cluster: &Cluster, request: &CallRequest, body: &Bytes) -> Forwarded {
+pub(super) async fn forward(cluster: &Cluster<impl Nats>, request: &CallRequest, body: &Bytes) -> Forwarded {
     let id = new_id(cluster);
     let head = CallHead::Open(CallRequest {
         id: id.clone(),
@@ -100,7 +105,7 @@ pub(super) async fn forward(cluster: &Cluster, request: &CallRequest, body: &Byt
 }
 
 /// Passes a command of this hub's bridges on to the active hub.
-pub(super) async fn submit(cluster: &Cluster, command: Command) -> Result<Done, Rejected> {
+pub(super) async fn submit(cluster: &Cluster<impl Nats>, command: Command) -> Result<Done, Rejected> {
     let id = new_id(cluster);
     let head = CallHead::Submit {
         id: id.clone(),
@@ -123,7 +128,7 @@ pub(super) async fn submit(cluster: &Cluster, command: Command) -> Result<Done, 
 }
 
 /// Asks the active hub to hand over to `node`. Fails with the reason why it refuses; it may also give no answer.
-pub(super) async fn hand_over(cluster: &Cluster, node: &str) -> Result<(), String> {
+pub(super) async fn hand_over(cluster: &Cluster<impl Nats>, node: &str) -> Result<(), String> {
     let id = new_id(cluster);
     let head = CallHead::HandOver {
         id: id.clone(),
@@ -146,7 +151,7 @@ enum Sent {
 }
 
 /// Sends the call `id` to the active hub, and waits for its answer as long as that hub works on it.
-async fn send(cluster: &Cluster, id: CallId, message: Bytes) -> Sent {
+async fn send(cluster: &Cluster<impl Nats>, id: CallId, message: Bytes) -> Sent {
     let inner = &*cluster.0;
     let leader = inner.hub.read(|state, _| state.leader().cloned());
     // It may be this hub itself, which is not active any more.
@@ -155,15 +160,18 @@ async fn send(cluster: &Cluster, id: CallId, message: Bytes) -> Sent {
         return Sent::Refused;
     };
     let subject = cluster.subject(&format!("call.{term}.{}", inner.node));
-    let inbox = inner.client.new_inbox();
-    let Ok(mut replies) = inner.client.subscribe(inbox.clone()).await else {
+    let inbox = inner.nats.new_inbox();
+    let Ok(mut replies) = inner.nats.subscribe(inbox.clone()).await else {
         return Sent::Refused;
     };
     let mut call = OpenCall::new(cluster, id, subject.clone());
     let headers = inner.keys.sign(&subject, &inbox, &message);
-    let client = &inner.client;
-    let sent = client.publish_with_reply_and_headers(subject, inbox, headers, message);
-    if sent.await.is_err() {
+    let message = Outgoing {
+        reply: Some(inbox.into()),
+        headers: Some(headers),
+        ..Outgoing::new(subject, message)
+    };
+    if inner.nats.publish(message).await.is_err() {
         return Sent::Refused;
     }
     let mut alive = Instant::now();
@@ -198,12 +206,12 @@ async fn send(cluster: &Cluster, id: CallId, message: Bytes) -> Sent {
 }
 
 /// Returns the number of the newest term that this hub knows.
-fn current_term(cluster: &Cluster) -> Option<Seq> {
+fn current_term(cluster: &Cluster<impl Nats>) -> Option<Seq> {
     let leader = cluster.0.hub.read(|state, _| state.leader().cloned());
     leader.ok().flatten().map(|(term, _)| term)
 }
 
-async fn answered(cluster: &Cluster, head: &ResponseHead, body: Bytes) -> Forwarded {
+async fn answered(cluster: &Cluster<impl Nats>, head: &ResponseHead, body: Bytes) -> Forwarded {
     let Some((status, headers)) = head.parts() else {
         return Forwarded::Lost;
     };
@@ -215,7 +223,7 @@ async fn answered(cluster: &Cluster, head: &ResponseHead, body: Bytes) -> Forwar
 }
 
 /// Waits until this hub's log has reached `head`, so that the client reads here what it has just written.
-async fn reached(cluster: &Cluster, head: Seq) {
+async fn reached(cluster: &Cluster<impl Nats>, head: Seq) {
     let mut own = cluster.0.hub.log().subscribe();
     let _ = tokio::time::timeout(READ_OWN_WRITES, own.wait_for(|it| *it >= head)).await;
 }

@@ -1,6 +1,6 @@
 //! Which hub answers a client's request: this one, or the active one.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
@@ -16,10 +16,12 @@ use hub_http::request::params::WAIT_TIMEOUT;
 use hub_http::routes::{self, Property};
 use hub_protocol::{Cursor, Seq};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::Cluster;
 use super::forward::{self, Forwarded};
 use super::wire::{self, CallRequest};
+use crate::nats::Nats;
 
 /// How long a request waits for an active hub. A wait does so until its own timeout.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -35,11 +37,15 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Puts the choice before `routes`.
-pub(super) fn layer(cluster: &Cluster, routes: Router) -> Router {
-    routes.layer(middleware::from_fn_with_state(cluster.clone(), answer))
+pub(super) fn layer<N: Nats>(cluster: &Cluster<N>, routes: Router) -> Router {
+    routes.layer(middleware::from_fn_with_state(cluster.clone(), answer::<N>))
 }
 
-async fn answer(State(cluster): State<Cluster>, request: Request, next: Next) -> Response {
+async fn answer<N: Nats>(
+    State(cluster): State<Cluster<N>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let path = request.uri().path();
     if path == "/readyz" && cluster.active().is_none() {
         let detail = "no hub of the cluster is active, as far as this one knows";
@@ -78,7 +84,7 @@ fn reads(method: &Method) -> bool {
 /// something since: then it must not refuse anything, and what it reads may be old. What it has stored is stored, because
 /// the log accepted it, and what it has handed out is handed out.
 pub(super) fn counts(
-    cluster: &Cluster,
+    cluster: &Cluster<impl Nats>,
     (method, path): (&Method, &str),
     status: StatusCode,
 ) -> bool {
@@ -87,7 +93,7 @@ pub(super) fn counts(
 }
 
 /// Answers here while this hub is active, else by the active hub, until one answers or the request's time is over.
-async fn choose(cluster: &Cluster, mut parts: Parts, body: Bytes, next: Next) -> Response {
+async fn choose(cluster: &Cluster<impl Nats>, mut parts: Parts, body: Bytes, next: Next) -> Response {
     let began = Instant::now();
     let waits = parts.uri.path() == "/wait";
     let patience = if waits {
@@ -187,7 +193,7 @@ fn needs_lineage(method: &Method, path: &str, caller: CallerKind) -> bool {
     matches!(*method, Method::POST | Method::PUT | Method::DELETE) && (names() || posts())
 }
 
-async fn request_head(cluster: &Cluster, parts: &Parts) -> Result<CallRequest, ApiError> {
+async fn request_head(cluster: &Cluster<impl Nats>, parts: &Parts) -> Result<CallRequest, ApiError> {
     let caller = Caller::of(&parts.extensions);
     // Only this machine can inspect the process.
     let kind = caller.kind(&cluster.0.hub).await?;
@@ -244,7 +250,7 @@ fn stale(mut response: Response) -> Response {
 }
 
 /// Returns the position in this log from which an event stream shall go on.
-fn cursor(cluster: &Cluster, request: &Request) -> Option<Seq> {
+fn cursor(cluster: &Cluster<impl Nats>, request: &Request) -> Option<Seq> {
     if request.uri().path() != "/events" {
         return None;
     }
@@ -257,7 +263,7 @@ fn cursor(cluster: &Cluster, request: &Request) -> Option<Seq> {
 }
 
 /// Waits until the log includes this position: a reader that comes from another hub may be ahead of this one.
-async fn reach(cluster: &Cluster, position: Seq) -> Result<(), ApiError> {
+async fn reach(cluster: &Cluster<impl Nats>, position: Seq) -> Result<(), ApiError> {
     let mut head = cluster.0.hub.log().subscribe();
     let reached = tokio::time::timeout(CURSOR, head.wait_for(|it| *it >= position)).await;
     reached.map(drop).map_err(|_| {

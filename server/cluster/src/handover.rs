@@ -3,7 +3,7 @@
 //! Each hub takes the request. The active one checks the other hub and gives its lease to it; the hub that took the request
 //! answers when its own copy of the log has the record of the takeover.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
@@ -15,8 +15,10 @@ use hub_log::journal::Journal as _;
 use hub_protocol::{Seq, Takeover};
 use serde::Deserialize;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::{Cluster, forward};
+use crate::nats::Nats;
 
 /// How long the takeover may take. It takes well below a second, unless NATS elects a leader.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -31,8 +33,8 @@ struct HandOverTo {
 }
 
 /// Hands over, and returns when the other hub is active.
-pub(super) async fn hand_over(
-    State(cluster): State<Cluster>,
+pub(super) async fn hand_over<N: Nats>(
+    State(cluster): State<Cluster<N>>,
     body: Payload,
 ) -> Result<Json<Takeover>, ApiError> {
     let HandOverTo { node } = body.json()?;
@@ -72,7 +74,7 @@ pub(super) async fn hand_over(
 /// Waits until this hub has read that `node` began a term after `term`. It may still have to read an earlier takeover, by
 /// another hub.
 async fn until_led_by(
-    cluster: &Cluster,
+    cluster: &Cluster<impl Nats>,
     node: &str,
     term: Option<Seq>,
     head: &mut watch::Receiver<Seq>,
@@ -88,7 +90,7 @@ async fn until_led_by(
 }
 
 /// Asks the active hub to let its lease go to the hub `node`.
-async fn ask(cluster: &Cluster, node: &str) -> Result<(), String> {
+async fn ask(cluster: &Cluster<impl Nats>, node: &str) -> Result<(), String> {
     if cluster.is_active() {
         begin(cluster, node)
     } else {
@@ -97,12 +99,12 @@ async fn ask(cluster: &Cluster, node: &str) -> Result<(), String> {
 }
 
 /// Returns the hub that began the last term, with its number.
-fn leader(cluster: &Cluster) -> Result<Option<(Seq, Led)>, ApiError> {
+fn leader(cluster: &Cluster<impl Nats>) -> Result<Option<(Seq, Led)>, ApiError> {
     Ok(cluster.0.hub.read(|state, _| state.leader().cloned())?)
 }
 
 /// Lets the lease go to the hub `node` in a moment. Fails with the reason why that hub cannot take over.
-pub(super) fn begin(cluster: &Cluster, node: &str) -> Result<(), String> {
+pub(super) fn begin(cluster: &Cluster<impl Nats>, node: &str) -> Result<(), String> {
     let inner = &*cluster.0;
     if node == inner.node {
         // It has taken over since it was asked for.
@@ -115,7 +117,7 @@ pub(super) fn begin(cluster: &Cluster, node: &str) -> Result<(), String> {
 }
 
 /// Returns the hub that [`begin`] chose, once, and only while somebody waits for the takeover.
-pub(super) fn take_chosen(cluster: &Cluster) -> Option<String> {
+pub(super) fn take_chosen(cluster: &Cluster<impl Nats>) -> Option<String> {
     let (node, since) = sync::lock(&cluster.0.heir).take()?;
     (since.elapsed() < PATIENCE).then_some(node)
 }

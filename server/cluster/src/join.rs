@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use async_nats::jetstream::context::ContextBuilder;
-use async_nats::jetstream::{Context, kv};
-use async_nats::{Client, connection::State};
+use async_nats::connection::State;
+use async_nats::jetstream::kv;
 use bytes::Bytes;
 use hub_config::state_dir::{CLUSTER_MARKER, StateDir, read_private};
 use hub_config::{ClusterSettings, Config};
@@ -22,7 +22,8 @@ use serde::{Deserialize, Serialize};
 
 use super::signature::Keys;
 use super::{connection, lease};
-use crate::journal::base::{self, BaseStore};
+use crate::nats::{JetStream, Nats as _};
+use crate::journal::base;
 use crate::journal::{MAX_MESSAGE, SharedLog, SharedLogError};
 
 /// How long a first start waits for NATS, and the pause between two attempts.
@@ -35,15 +36,22 @@ const BUSY: Duration = Duration::from_secs(20);
 /// The key of the secret.
 const SECRET: &str = "secret";
 
-/// A connection to the NATS servers of a cluster.
-pub(super) struct ClusterConnection {
-    pub(super) client: Client,
-    pub(super) context: Context,
-    pub(super) settings: ClusterSettings,
-    pub(super) node: String,
-    pub(super) run: String,
-    pub(super) keys: Keys,
-    pub(super) shared: Arc<SharedLog>,
+/// A hub's connection to the NATS servers of its cluster.
+pub struct ClusterConnection<N = JetStream> {
+    /// The connection.
+    pub nats: N,
+    /// The settings of the cluster.
+    pub settings: ClusterSettings,
+    /// The name of this hub.
+    pub node: String,
+    /// The name of this process, which no other one has.
+    pub run: String,
+    /// What tells this machine from others; `None` if nothing does.
+    pub machine: Option<String>,
+    /// The keys that sign calls.
+    pub keys: Keys,
+    /// The stream.
+    pub shared: Arc<SharedLog<N>>,
 }
 
 /// A hub's connection to its cluster, before it starts.
@@ -99,12 +107,13 @@ pub(super) async fn connect(settings: ClusterSettings) -> anyhow::Result<Cluster
     let context = ContextBuilder::new()
         .timeout(TIMEOUT)
         .ack_timeout(TIMEOUT)
-        .build(client.clone());
+        .build(client);
     let run = random_hex()?;
-    let shared = SharedLog::new(context.clone(), &settings.name, &node, &run);
+    let nats = JetStream::new(context, &settings);
+    let shared = SharedLog::new(nats.clone(), &settings.name, &node, &run);
     Ok(ClusterConnection {
-        client,
-        context,
+        machine: lease::machine(&settings.name),
+        nats,
         settings,
         node,
         run,
@@ -137,7 +146,7 @@ pub async fn join(config: &Config, dir: &StateDir) -> anyhow::Result<Joined> {
             _ => return Err(error),
         }
         // A busy server answers later; one that is not there may be away for days.
-        let is_there = connection.client.connection_state() == State::Connected;
+        let is_there = connection.nats.client.connection_state() == State::Connected;
         if !is_there || began.elapsed() > BUSY {
             tracing::warn!(%error, "NATS was not asked");
             break;
@@ -169,16 +178,8 @@ async fn copy_anew(connection: &ClusterConnection, dir: &Path, epoch: Epoch) -> 
     }
     let lock = DirLock::take(dir)?;
     tracing::info!("copying the log from NATS");
-    let copied = base::copy(&lock, (shared, &connection.base()), epoch).await;
+    let copied = base::copy(&lock, (shared, &connection.nats.base()), epoch).await;
     copied.context("the log could not be copied from NATS")
-}
-
-impl ClusterConnection {
-    /// The store of the base.
-    pub(super) fn base(&self) -> BaseStore {
-        let replicas = self.settings.replicas.get() as usize;
-        BaseStore::new(self.context.clone(), &self.settings.name, replicas)
-    }
 }
 
 /// Learns the epoch and the secret of the cluster; makes its stream and its keys if this hub is the first.
@@ -219,19 +220,13 @@ pub(super) async fn enlist(
     epoch: Epoch,
     secret: String,
 ) -> anyhow::Result<Membership> {
-    let ClusterConnection {
-        client,
-        context,
-        settings,
-        ..
-    } = connection;
-    let limit = client.server_info().max_payload;
+    let ClusterConnection { nats, settings, .. } = connection;
+    let limit = nats.client.server_info().max_payload;
     ensure!(
         limit >= MAX_MESSAGE,
         "NATS accepts messages of {limit} bytes: set max_payload: 8MB in its configuration"
     );
-    let replicas = settings.replicas.get() as usize;
-    let keys = lease::keys(context, &settings.name, replicas).await?;
+    let keys = nats.keys().await?;
     let secret = stored_secret(&keys, secret).await?;
     Ok(Membership {
         cluster: settings.name.clone(),

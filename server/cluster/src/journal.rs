@@ -9,15 +9,18 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use futures_util::future::BoxFuture;
 use hub_core::record::Record;
 use hub_core::sync;
-use hub_core::time::boot_millis;
+use hub_core::time::{Clock, SystemClock};
 use hub_protocol::{Epoch, Seq};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use hub_log::journal::disk::{DiskJournal, frame};
 use hub_log::journal::{Entry, Health, Journal, JournalError, LostRange, Repairs, SharedCommit};
+
+use crate::nats::{JetStream, Nats};
 
 mod append;
 pub mod base;
@@ -36,18 +39,23 @@ pub const MAX_MESSAGE: usize = 8 << 20;
 /// Room for the headers of a message.
 const HEADERS: usize = 1024;
 
+/// Waits for an append, on the thread that appends.
+pub type BlockOn =
+    Box<dyn Fn(BoxFuture<'_, Result<(), JournalError>>) -> Result<(), JournalError> + Send + Sync>;
+
 /// The journal of one hub of a cluster.
-pub struct JetStreamJournal {
+pub struct JetStreamJournal<N = JetStream> {
     copy: DiskJournal,
-    shared: Arc<SharedLog>,
-    runtime: Handle,
+    shared: Arc<SharedLog<N>>,
+    block_on: BlockOn,
+    clock: Arc<dyn Clock>,
     /// The position in the stream at which the copy ends; `None` until it is known.
     position: watch::Sender<Option<u64>>,
     /// The hub that appended the last commit of the copy; `None` until it is known.
     publisher: Mutex<Option<String>>,
     /// Whether this hub has become the active one, and has not noticed that it is not any more.
     leads: AtomicBool,
-    /// Until when no other hub can be active, by [`boot_millis`].
+    /// Until when no other hub can be active, by [`Clock::boot_ms`].
     sure_until: AtomicI64,
     /// Why the copy cannot follow the stream any more.
     fault: OnceLock<String>,
@@ -56,10 +64,24 @@ pub struct JetStreamJournal {
 impl JetStreamJournal {
     /// A journal that keeps `copy` as the copy of `shared`. Appends wait on `runtime`, so they must not run on it.
     pub fn new(copy: DiskJournal, shared: Arc<SharedLog>, runtime: Handle) -> Self {
+        let block_on = Box::new(move |appended: BoxFuture<'_, _>| runtime.block_on(appended));
+        Self::over(copy, shared, block_on, Arc::new(SystemClock))
+    }
+}
+
+impl<N: Nats> JetStreamJournal<N> {
+    /// A journal that keeps `copy` as the copy of `shared`. Appends wait by `block_on`; the lease ends by `clock`.
+    pub fn over(
+        copy: DiskJournal,
+        shared: Arc<SharedLog<N>>,
+        block_on: BlockOn,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self {
             copy,
             shared,
-            runtime,
+            block_on,
+            clock,
             position: watch::Sender::new(None),
             publisher: Mutex::default(),
             leads: AtomicBool::new(false),
@@ -100,11 +122,11 @@ impl JetStreamJournal {
     }
 
     /// Returns the stream.
-    pub fn shared(&self) -> &Arc<SharedLog> {
+    pub fn shared(&self) -> &Arc<SharedLog<N>> {
         &self.shared
     }
 
-    /// Notes that no other hub can be active until then, by [`boot_millis`].
+    /// Notes that no other hub can be active until then, by [`Clock::boot_ms`].
     pub fn confirm(&self, until: i64) {
         self.sure_until.store(until, Ordering::Release);
     }
@@ -132,11 +154,11 @@ impl JetStreamJournal {
 
     /// Whether no other hub can be active: this one leads, and the time of its lease is not over.
     pub fn is_active(&self) -> bool {
-        self.leads() && boot_millis() < self.sure_until.load(Ordering::Acquire)
+        self.leads() && self.clock.boot_ms() < self.sure_until.load(Ordering::Acquire)
     }
 }
 
-impl Journal for JetStreamJournal {
+impl<N: Nats> Journal for JetStreamJournal<N> {
     fn epoch(&self) -> Epoch {
         self.copy.epoch()
     }
@@ -167,7 +189,7 @@ impl Journal for JetStreamJournal {
         }
         let node = self.shared.node();
         let appended = self.shared.append(node, position, frame.into());
-        self.runtime.block_on(appended)?;
+        (self.block_on)(Box::pin(appended))?;
         *sync::lock(&self.publisher) = Some(node.to_owned());
         match self.copy.append(entries) {
             // The stream has it, so it is not refused: the copy gets it when there is room.

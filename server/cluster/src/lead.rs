@@ -5,17 +5,16 @@
 //! appends of every other hub fail, even if that hub believes to be active.
 
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{bail, ensure};
-use async_nats::jetstream::kv::Store;
-use hub_core::time::boot_millis;
 use hub_log::journal::Journal as _;
-use hub_protocol::Timestamp;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::lease::{self, Leadership, Written};
 use super::{Cluster, Role, follower, handover};
+use crate::nats::{Keys, Nats};
 
 /// How often the lease is renewed, and how often a standby reads it.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -35,9 +34,8 @@ const FAREWELL: Duration = Duration::from_secs(3);
 const SKEW_MS: i64 = 60_000;
 
 /// The progress of this hub with the lease.
-#[derive(Default)]
-struct Leader {
-    keys: Option<Store>,
+struct Leader<K> {
+    keys: Option<K>,
     /// The revision that this hub wrote last as the active one.
     held: u64,
     /// The revision that it read last as a standby, and since when it has known it without a gap.
@@ -49,8 +47,8 @@ struct Leader {
 }
 
 /// Watches, takes and renews the lease until `shutdown`, and then gives it up.
-pub(super) async fn run(cluster: &Cluster, shutdown: &CancellationToken) {
-    let mut leader = Leader::default();
+pub(super) async fn run<N: Nats>(cluster: &Cluster<N>, shutdown: &CancellationToken) {
+    let mut leader = Leader::new();
     let mut answered = Instant::now();
     loop {
         let round = async {
@@ -69,12 +67,14 @@ pub(super) async fn run(cluster: &Cluster, shutdown: &CancellationToken) {
             }
         } else {
             answered = Instant::now();
-            cluster.0.answered.store(boot_millis(), Ordering::Relaxed);
+            let now = cluster.0.clock.boot_ms();
+            cluster.0.answered.store(now, Ordering::Relaxed);
         }
         tokio::select! {
-            () = tokio::time::sleep(PERIOD) => {}
-            () = cluster.0.hurry.notified() => {}
+            biased;
             () = shutdown.cancelled() => break,
+            () = cluster.0.hurry.notified() => {}
+            () = tokio::time::sleep(PERIOD) => {}
         }
     }
     // Otherwise the writer waits for an append that NATS does not answer.
@@ -82,14 +82,22 @@ pub(super) async fn run(cluster: &Cluster, shutdown: &CancellationToken) {
     leader.resign(cluster).await;
 }
 
-impl Leader {
-    async fn keys(&mut self, cluster: &Cluster) -> anyhow::Result<Store> {
+impl<K: Keys> Leader<K> {
+    fn new() -> Self {
+        Self {
+            keys: None,
+            held: 0,
+            seen: (0, 0),
+            polled: None,
+            skew: None,
+        }
+    }
+
+    async fn keys(&mut self, cluster: &Cluster<impl Nats<Keys = K>>) -> anyhow::Result<K> {
         if let Some(keys) = &self.keys {
             return Ok(keys.clone());
         }
-        let settings = &cluster.0.settings;
-        let replicas = settings.replicas.get() as usize;
-        let keys = lease::keys(&cluster.0.context, &settings.name, replicas).await?;
+        let keys = cluster.0.nats.keys().await?;
         if !lease::claim_name(cluster, &keys).await? {
             cluster.refuse_name("machine");
         }
@@ -97,17 +105,17 @@ impl Leader {
     }
 
     /// One round of a standby.
-    async fn watch(&mut self, cluster: &Cluster) -> anyhow::Result<()> {
+    async fn watch(&mut self, cluster: &Cluster<impl Nats<Keys = K>>) -> anyhow::Result<()> {
         let keys = self.keys(cluster).await?;
         let (revision, lease) = lease::read(&keys).await?;
-        let now = boot_millis();
+        let now = cluster.0.clock.boot_ms();
         let fresh = (self.polled.replace(now)).is_some_and(|polled| now - polled < FRESH_MS);
         let changed = revision != self.seen.0;
         if changed || !fresh {
             self.seen = (revision, now);
         }
         if changed && fresh {
-            let skew_ms = Timestamp::now().as_millis() - lease.at.as_millis();
+            let skew_ms = cluster.0.clock.wall().as_millis() - lease.at.as_millis();
             self.skew = Some((lease.writer().to_owned(), skew_ms));
         }
         let is_free = lease.is_free_for(&cluster.0.node) && cluster.0.nodes.is_introduced();
@@ -118,7 +126,7 @@ impl Leader {
     }
 
     /// Returns by how much pending deadlines move, because they are by the clock of the hub before.
-    fn clock_moved(&self, cluster: &Cluster, previous: &Leadership) -> Option<i64> {
+    fn clock_moved(&self, cluster: &Cluster<impl Nats<Keys = K>>, previous: &Leadership) -> Option<i64> {
         let (of, skew_ms) = self.skew.as_ref()?;
         let is_other = of == previous.writer() && *of != cluster.0.node;
         let moved = Some(*skew_ms).filter(|it| is_other && it.abs() > SKEW_MS)?;
@@ -132,15 +140,15 @@ impl Leader {
     /// Tries to become the active hub.
     async fn campaign(
         &mut self,
-        cluster: &Cluster,
-        keys: &Store,
+        cluster: &Cluster<impl Nats<Keys = K>>,
+        keys: &K,
         (revision, previous): (u64, Leadership),
     ) -> anyhow::Result<()> {
         let inner = &*cluster.0;
         if cluster.cannot_lead().is_some() || lag(cluster).await? > MAX_LAG {
             return Ok(());
         }
-        let began = boot_millis();
+        let began = cluster.0.clock.boot_ms();
         match lease::write(keys, &own_lease(cluster), revision).await? {
             Written::Done(revision) => self.held = revision,
             Written::Conflict => return Ok(()),
@@ -159,7 +167,7 @@ impl Leader {
     }
 
     /// One round of the active hub.
-    async fn renew(&mut self, cluster: &Cluster) -> anyhow::Result<()> {
+    async fn renew(&mut self, cluster: &Cluster<impl Nats<Keys = K>>) -> anyhow::Result<()> {
         let keys = self.keys(cluster).await?;
         if !cluster.0.journal.leads() {
             return self.step_down(cluster, "").await;
@@ -167,7 +175,7 @@ impl Leader {
         if let Some(heir) = heir(cluster) {
             return self.step_down(cluster, &heir).await;
         }
-        let began = boot_millis();
+        let began = cluster.0.clock.boot_ms();
         match lease::write(&keys, &own_lease(cluster), self.held).await? {
             Written::Done(revision) => {
                 self.held = revision;
@@ -182,7 +190,7 @@ impl Leader {
     }
 
     /// Stops leading, and gives the lease up. The beat that reports it lets the others look at the lease, so it comes last.
-    async fn step_down(&mut self, cluster: &Cluster, heir: &str) -> anyhow::Result<()> {
+    async fn step_down(&mut self, cluster: &Cluster<impl Nats<Keys = K>>, heir: &str) -> anyhow::Result<()> {
         stop_leading(cluster).await;
         let released = match self.keys.clone() {
             Some(keys) => self.release(cluster, &keys, heir).await,
@@ -193,10 +201,10 @@ impl Leader {
     }
 
     /// Gives the lease up, if this hub holds it. Only `heir` takes it at once, or every hub if that is empty.
-    async fn release(&mut self, cluster: &Cluster, keys: &Store, heir: &str) -> anyhow::Result<()> {
+    async fn release(&mut self, cluster: &Cluster<impl Nats<Keys = K>>, keys: &K, heir: &str) -> anyhow::Result<()> {
         let free = Leadership {
             head: cluster.0.journal.head(),
-            at: Timestamp::now(),
+            at: cluster.0.clock.wall(),
             heir: heir.to_owned(),
             from: cluster.0.node.clone(),
             ..Leadership::default()
@@ -212,7 +220,7 @@ impl Leader {
     }
 
     /// Hands over at a clean stop, and tells the other hubs that this one leaves.
-    async fn resign(&mut self, cluster: &Cluster) {
+    async fn resign(&mut self, cluster: &Cluster<impl Nats<Keys = K>>) {
         if cluster.has_term() {
             let stepped_down = tokio::time::timeout(FAREWELL, self.step_down(cluster, "")).await;
             if let Err(error) = stepped_down.map_err(Into::into).flatten() {
@@ -221,13 +229,13 @@ impl Leader {
         }
         super::nodes::beat_once(cluster, super::nodes::LEAVING).await;
         // Without a server this would never end.
-        let _ = tokio::time::timeout(PERIOD, cluster.0.client.flush()).await;
+        let _ = tokio::time::timeout(PERIOD, cluster.0.nats.flush()).await;
     }
 }
 
 /// Follows the log to its end and appends the `Led` record; returns its number.
 async fn lead(
-    cluster: &Cluster,
+    cluster: &Cluster<impl Nats>,
     previous: &Leadership,
     clock_moved_ms: Option<i64>,
 ) -> anyhow::Result<u64> {
@@ -248,7 +256,7 @@ async fn lead(
 }
 
 /// Returns by how many messages this hub is behind the stream.
-async fn lag(cluster: &Cluster) -> anyhow::Result<u64> {
+async fn lag(cluster: &Cluster<impl Nats>) -> anyhow::Result<u64> {
     let position = *cluster.0.journal.position().borrow();
     let Some(position) = position else {
         return Ok(u64::MAX);
@@ -257,19 +265,19 @@ async fn lag(cluster: &Cluster) -> anyhow::Result<u64> {
     Ok(last.saturating_sub(position))
 }
 
-fn own_lease(cluster: &Cluster) -> Leadership {
+fn own_lease(cluster: &Cluster<impl Nats>) -> Leadership {
     Leadership {
         node: cluster.0.node.clone(),
         run: cluster.0.run.clone(),
         head: cluster.0.journal.head(),
-        at: Timestamp::now(),
+        at: cluster.0.clock.wall(),
         version: env!("CARGO_PKG_VERSION").into(),
         ..Leadership::default()
     }
 }
 
 /// Returns the hub that shall take over: the one that was asked for, or any one if this hub has no room for notifications.
-fn heir(cluster: &Cluster) -> Option<String> {
+fn heir(cluster: &Cluster<impl Nats>) -> Option<String> {
     let inner = &*cluster.0;
     let full = || {
         inner
@@ -281,20 +289,20 @@ fn heir(cluster: &Cluster) -> Option<String> {
 }
 
 /// Goes to another NATS server: this one may be cut off from the others, and then it never answers.
-async fn change_server(cluster: &Cluster) {
+async fn change_server(cluster: &Cluster<impl Nats>) {
     if cluster.0.settings.urls.len() > 1 {
         tracing::warn!("NATS does not answer: trying another server");
-        let _ = cluster.0.client.force_reconnect().await;
+        let _ = cluster.0.nats.reconnect().await;
     }
 }
 
-async fn stop_leading(cluster: &Cluster) {
+async fn stop_leading(cluster: &Cluster<impl Nats>) {
     tracing::warn!("this hub is no longer active");
     cluster.0.journal.lead(false);
     let _ = cluster.0.hub.step_down().await;
 }
 
-fn stand_by(cluster: &Cluster) {
+fn stand_by(cluster: &Cluster<impl Nats>) {
     cluster.0.role.send_replace(Role::Standby);
     cluster.0.missed.notify_one();
 }

@@ -1,9 +1,5 @@
 //! The lease: the key in NATS that the active hub renews, so that the others notice when it stops.
 
-use async_nats::jetstream::Context;
-pub(super) use async_nats::jetstream::kv::Store;
-use async_nats::jetstream::kv::{self, UpdateErrorKind};
-use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use hub_core::secret::hex;
 use hub_protocol::{Seq, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -11,6 +7,7 @@ use sha2::Digest as _;
 
 use super::Cluster;
 use super::join::ClusterConnection;
+use crate::nats::{Keys, Nats};
 
 const KEY: &str = "active";
 
@@ -60,70 +57,44 @@ pub(super) enum Written {
     Conflict,
 }
 
-/// Returns the keys of a cluster; makes them if this hub is the first.
-pub(super) async fn keys(
-    context: &Context,
-    cluster: &str,
-    replicas: usize,
-) -> anyhow::Result<Store> {
-    let bucket = format!("hub_{cluster}");
-    if let Ok(found) = context.get_key_value(&bucket).await {
-        return Ok(found);
-    }
-    let config = kv::Config {
-        bucket,
-        history: 1,
-        num_replicas: replicas,
-        ..kv::Config::default()
+/// Reads the lease. Returns its revision too, 0 if there is none.
+pub(super) async fn read(keys: &impl Keys) -> anyhow::Result<(u64, Leadership)> {
+    let Some((revision, value)) = keys.read(KEY).await? else {
+        return Ok((0, Leadership::default()));
     };
-    Ok(context.create_key_value(config).await?)
-}
-
-/// Reads the lease from the leader of the keys; a replica may be old. Returns its revision too, 0 if there is none.
-pub(super) async fn read(keys: &Store) -> anyhow::Result<(u64, Leadership)> {
-    let subject = format!("{}{KEY}", keys.prefix);
-    match keys.stream.get_last_raw_message_by_subject(&subject).await {
-        Ok(found) => Ok((
-            found.sequence,
-            serde_json::from_slice(&found.payload).unwrap_or_default(),
-        )),
-        Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => {
-            Ok((0, Leadership::default()))
-        }
-        Err(error) => Err(error.into()),
-    }
+    Ok((revision, serde_json::from_slice(&value).unwrap_or_default()))
 }
 
 /// Writes the lease if it still has the revision `revision`.
 pub(super) async fn write(
-    keys: &Store,
+    keys: &impl Keys,
     lease: &Leadership,
     revision: u64,
 ) -> anyhow::Result<Written> {
     let value = serde_json::to_vec(lease)?;
-    match keys.update(KEY, value.into(), revision).await {
-        Ok(revision) => Ok(Written::Done(revision)),
-        Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => {
-            // An earlier write may have been stored without an answer.
-            let (found, stored) = read(keys).await?;
-            if stored.run == lease.run && !lease.run.is_empty() && found > revision {
-                return Ok(Written::Done(found));
-            }
-            Ok(Written::Conflict)
-        }
-        Err(error) => Err(error.into()),
+    if let Some(revision) = keys.update(KEY, value.into(), revision).await? {
+        return Ok(Written::Done(revision));
     }
+    // An earlier write may have been stored without an answer.
+    let (found, stored) = read(keys).await?;
+    if stored.run == lease.run && !lease.run.is_empty() && found > revision {
+        return Ok(Written::Done(found));
+    }
+    Ok(Written::Conflict)
 }
 
 /// Registers the node name for this machine. Returns `false` if another machine has it, because the hubs of two machines
 /// with one name would end each other's sessions.
-pub(super) async fn claim_name(cluster: &Cluster, keys: &Store) -> anyhow::Result<bool> {
+pub(super) async fn claim_name(
+    cluster: &Cluster<impl Nats>,
+    keys: &impl Keys,
+) -> anyhow::Result<bool> {
     let inner = &*cluster.0;
-    let Some(own) = machine(&inner.settings.name) else {
+    let Some(own) = &inner.machine else {
         return Ok(true);
     };
     let key = format!("node.{}", inner.node);
-    if keys.create(&key, own.clone().into()).await.is_ok() {
+    if matches!(keys.create(&key, own.clone().into()).await, Ok(true)) {
         return Ok(true);
     }
     let found = keys.get(&key).await?;
@@ -133,17 +104,17 @@ pub(super) async fn claim_name(cluster: &Cluster, keys: &Store) -> anyhow::Resul
 /// Whether no other machine has registered the node name.
 pub(super) async fn is_own_name(
     connection: &ClusterConnection,
-    keys: &Store,
+    keys: &impl Keys,
 ) -> anyhow::Result<bool> {
     let found = keys.get(&format!("node.{}", connection.node)).await?;
-    let own = machine(&connection.settings.name);
+    let own = &connection.machine;
     Ok(found
-        .zip(own)
+        .zip(own.as_ref())
         .is_none_or(|(found, own)| found == own.as_bytes()))
 }
 
 /// Returns a hash of the machine's id, which is private itself.
-fn machine(cluster: &str) -> Option<String> {
+pub(super) fn machine(cluster: &str) -> Option<String> {
     let id = std::fs::read_to_string("/etc/machine-id").ok()?;
     Some(hex(&sha2::Sha256::digest(format!("hub {cluster} {id}"))))
 }

@@ -21,10 +21,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Instant;
 
-use async_nats::Client;
-use async_nats::jetstream::Context;
 use axum::Router;
 use axum::routing::post;
 use futures_util::future::BoxFuture;
@@ -33,17 +30,18 @@ use hub_core::command::Command;
 use hub_core::record::Led;
 use hub_core::rejected::Rejected;
 use hub_core::sync;
-use hub_core::time::boot_millis;
+use hub_core::time::{Clock, SystemClock};
 use hub_engine::writer::Done;
 use hub_engine::{ActiveHub, Hub};
 use hub_log::journal::Journal as _;
 use hub_log::journal::snapshot::Snapshots;
 use hub_protocol::{ClusterInfo, NodeInfo, Seq};
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::journal::JetStreamJournal;
-use crate::journal::base::BaseStore;
+use crate::nats::{JetStream, Nats};
 
 mod audit;
 mod calls;
@@ -57,16 +55,17 @@ mod join;
 pub mod journal;
 mod lead;
 mod lease;
+pub mod nats;
 mod nodes;
 mod replay;
 mod retention;
 mod signature;
 mod wire;
 
-pub use join::{Joined, join};
+pub use join::{ClusterConnection, Joined, join};
+pub use signature::Keys;
 
 use nodes::Nodes;
-use signature::Keys;
 use wire::CallId;
 
 /// After this time without a look at the lease, a hub says so. An election of NATS takes less in most cases.
@@ -82,18 +81,24 @@ enum Role {
 }
 
 /// A hub's part in its cluster; clones share it.
-#[derive(Clone)]
-pub struct Cluster(Arc<ClusterInner>);
+pub struct Cluster<N = JetStream>(Arc<ClusterInner<N>>);
 
-struct ClusterInner {
-    client: Client,
-    context: Context,
+impl<N> Clone for Cluster<N> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+struct ClusterInner<N> {
+    nats: N,
     settings: ClusterSettings,
     node: String,
     run: String,
+    machine: Option<String>,
     keys: Keys,
+    clock: Arc<dyn Clock>,
     hub: Hub,
-    journal: Arc<JetStreamJournal>,
+    journal: Arc<JetStreamJournal<N>>,
     role: watch::Sender<Role>,
     nodes: Nodes,
     /// The forwarded calls of clients of this hub that have no answer yet.
@@ -104,7 +109,7 @@ struct ClusterInner {
     unknown: AtomicBool,
     /// Notified when the lease must be looked at now.
     hurry: Notify,
-    /// When the lease was read or written last, by [`boot_millis`].
+    /// When the lease was read or written last, by [`Clock::boot_ms`].
     answered: AtomicI64,
     /// Whether another hub has the name of this one.
     namesake: AtomicBool,
@@ -112,16 +117,15 @@ struct ClusterInner {
     heir: Mutex<Option<(String, Instant)>>,
     /// Notified when commits may have been missed.
     missed: Notify,
-    base: BaseStore,
     snapshots: Snapshots,
     /// What NATS has lost, as text.
     damage: Mutex<Option<String>>,
 }
 
 /// The other hubs, as the hub's own bridges reach them.
-struct Others(Weak<ClusterInner>);
+struct Others<N>(Weak<ClusterInner<N>>);
 
-impl ActiveHub for Others {
+impl<N: Nats> ActiveHub for Others<N> {
     fn submit(&self, command: Command) -> BoxFuture<'static, Result<Done, Rejected>> {
         let own = self.0.upgrade().map(Cluster);
         Box::pin(async move {
@@ -146,16 +150,38 @@ impl ActiveHub for Others {
 impl Cluster {
     /// Puts a hub that has started into its cluster; [`Cluster::run`] does the work.
     pub fn new(joined: Joined, journal: Arc<JetStreamJournal>, hub: Hub) -> Self {
-        let base = joined.connection.base();
-        let connection = joined.connection;
+        let snapshots = Snapshots::new(&joined.snapshots, journal.epoch());
+        let clock = Arc::new(SystemClock);
+        Self::over(joined.connection, (journal, snapshots), hub, clock)
+    }
+
+    /// Follows, leads and serves the other hubs with `routes`, and drops old commits, until `shutdown`.
+    pub async fn run(&self, routes: Router, shutdown: &CancellationToken) {
+        tokio::join!(
+            self.take_part(routes, shutdown),
+            shutdown.run_until_cancelled(retention::run(self)),
+        );
+    }
+}
+
+impl<N: Nats> Cluster<N> {
+    /// Puts a hub into the cluster that `connection` leads to; [`Self::take_part`] does the work.
+    pub fn over(
+        connection: ClusterConnection<N>,
+        (journal, snapshots): (Arc<JetStreamJournal<N>>, Snapshots),
+        hub: Hub,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let cluster = Self(Arc::new(ClusterInner {
-            snapshots: Snapshots::new(&joined.snapshots, journal.epoch()),
-            client: connection.client,
-            context: connection.context,
+            answered: AtomicI64::new(clock.boot_ms()),
+            snapshots,
+            nats: connection.nats,
             settings: connection.settings,
             node: connection.node,
             run: connection.run,
+            machine: connection.machine,
             keys: connection.keys,
+            clock,
             hub,
             journal,
             role: watch::Sender::new(Role::Standby),
@@ -164,11 +190,9 @@ impl Cluster {
             held: calls::HeldCalls::default(),
             unknown: AtomicBool::new(false),
             hurry: Notify::new(),
-            answered: AtomicI64::new(boot_millis()),
             namesake: AtomicBool::new(false),
             heir: Mutex::default(),
             missed: Notify::new(),
-            base,
             damage: Mutex::default(),
         }));
         let others = Others(Arc::downgrade(&cluster.0));
@@ -180,7 +204,7 @@ impl Cluster {
     pub fn with_routes(&self, routes: Router) -> Router {
         routes.route(
             "/cluster/handover",
-            post(handover::hand_over).with_state(self.clone()),
+            post(handover::hand_over::<N>).with_state(self.clone()),
         )
     }
 
@@ -190,14 +214,13 @@ impl Cluster {
     }
 
     /// Follows, leads and serves the other hubs with `routes`, until `shutdown`.
-    pub async fn run(&self, routes: Router, shutdown: &CancellationToken) {
+    pub async fn take_part(&self, routes: Router, shutdown: &CancellationToken) {
         tokio::join!(
             lead::run(self, shutdown),
             shutdown.run_until_cancelled(follower::run(self)),
             shutdown.run_until_cancelled(nodes::listen(self)),
             shutdown.run_until_cancelled(nodes::beat(self)),
             shutdown.run_until_cancelled(calls::serve(self, routes)),
-            shutdown.run_until_cancelled(retention::run(self)),
             shutdown.run_until_cancelled(audit::run(self)),
         );
     }
@@ -206,7 +229,7 @@ impl Cluster {
     pub fn info(&self) -> ClusterInfo {
         let inner = &*self.0;
         let head = inner.journal.head();
-        let nodes: Vec<NodeInfo> = inner.nodes.list();
+        let nodes: Vec<NodeInfo> = inner.nodes.list(inner.clock.wall());
         let newest = inner.nodes.newest_head();
         let active = self.active();
         ClusterInfo {
@@ -240,7 +263,7 @@ impl Cluster {
 
     /// Says that this hub does not know what the others do.
     fn silence(&self) -> Option<String> {
-        let silent_ms = boot_millis() - self.0.answered.load(Ordering::Relaxed);
+        let silent_ms = self.0.clock.boot_ms() - self.0.answered.load(Ordering::Relaxed);
         (silent_ms > SILENT_MS).then(|| {
             format!(
                 "the lease in NATS could not be used for {} s: only the records that are stored here are known",
@@ -273,7 +296,7 @@ impl Cluster {
     }
 
     /// Whether this hub is the active one: it has a term, and the time of its lease is not over.
-    fn is_active(&self) -> bool {
+    pub fn is_active(&self) -> bool {
         self.0.journal.is_active() && self.has_term()
     }
 

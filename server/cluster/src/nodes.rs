@@ -4,16 +4,18 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use hub_core::sync;
 use hub_log::journal::Journal as _;
 use hub_protocol::{Counted, NodeInfo, Seq, Timestamp};
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use super::Cluster;
 use super::wire::CallId;
+use crate::nats::{Nats, Outgoing};
 
 /// The time between two beats.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -115,8 +117,8 @@ impl Nodes {
         beat.is_some_and(|(beat, heard)| beat.role == ACTIVE && heard.elapsed() < SILENCE)
     }
 
-    /// Returns the other hubs, by name.
-    pub(super) fn list(&self) -> Vec<NodeInfo> {
+    /// Returns the other hubs, by name; `now` is the time of the answer.
+    pub(super) fn list(&self, now: Timestamp) -> Vec<NodeInfo> {
         let table = self.table();
         let nodes = table.iter().map(|(node, (beat, heard))| NodeInfo {
             node: node.clone(),
@@ -128,7 +130,7 @@ impl Nodes {
             head: beat.head,
             version: beat.version.clone(),
             fault: beat.fault.clone(),
-            seen_at: Timestamp::now().plus_millis(-millis(heard.elapsed())),
+            seen_at: now.plus_millis(-millis(heard.elapsed())),
         });
         nodes.collect()
     }
@@ -229,7 +231,7 @@ fn millis(time: Duration) -> i64 {
 }
 
 /// Sends beats.
-pub(super) async fn beat(cluster: &Cluster) {
+pub(super) async fn beat(cluster: &Cluster<impl Nats>) {
     let mut role = cluster.0.role.subscribe();
     loop {
         role.mark_unchanged();
@@ -240,7 +242,7 @@ pub(super) async fn beat(cluster: &Cluster) {
 }
 
 /// Sends one beat.
-pub(super) async fn beat_once(cluster: &Cluster, role: &str) {
+pub(super) async fn beat_once(cluster: &Cluster<impl Nats>, role: &str) {
     let inner = &*cluster.0;
     if inner.namesake.load(Ordering::Relaxed) {
         return;
@@ -252,7 +254,7 @@ pub(super) async fn beat_once(cluster: &Cluster, role: &str) {
         age_ms: inner.nodes.age_ms(),
         head: inner.journal.head(),
         version: env!("CARGO_PKG_VERSION").into(),
-        at: Timestamp::now(),
+        at: inner.clock.wall(),
         open: cluster.open_calls().iter().cloned().collect(),
         held: inner.held.ids(),
         presence: *inner.hub.presence().borrow(),
@@ -261,13 +263,13 @@ pub(super) async fn beat_once(cluster: &Cluster, role: &str) {
     };
     let subject = cluster.subject(&format!("beat.{}", inner.node));
     let beat = serde_json::to_vec(&beat).unwrap_or_default();
-    if let Err(error) = inner.client.publish(subject, beat.into()).await {
+    if let Err(error) = inner.nats.publish(Outgoing::new(subject, beat)).await {
         tracing::debug!(%error, "a beat was not sent");
     }
 }
 
 /// Takes a beat under the name of this hub: its own, or that of another process.
-async fn hear_own_name(cluster: &Cluster, beat: &Beat) {
+async fn hear_own_name(cluster: &Cluster<impl Nats>, beat: &Beat) {
     let inner = &*cluster.0;
     if beat.run == inner.run {
         if !inner.nodes.is_introduced() {
@@ -298,11 +300,11 @@ async fn hear_own_name(cluster: &Cluster, beat: &Beat) {
 }
 
 /// Receives the beats of the other hubs.
-pub(super) async fn listen(cluster: &Cluster) {
+pub(super) async fn listen(cluster: &Cluster<impl Nats>) {
     let inner = &*cluster.0;
     loop {
         let subject = cluster.subject("beat.*");
-        let Ok(mut beats) = inner.client.subscribe(subject).await else {
+        let Ok(mut beats) = inner.nats.subscribe(subject).await else {
             tokio::time::sleep(PERIOD).await;
             continue;
         };

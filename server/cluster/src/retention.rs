@@ -44,7 +44,7 @@ async fn drop_below(cluster: &Cluster, bound: Seq) -> anyhow::Result<bool> {
     let first = shared.find(&state, bound).await?;
     if let Some(first) = first.filter(|it| *it > state.first_sequence) {
         // First the base: a hub that joins in between finds a beginning.
-        inner.base.upload(&base).await?;
+        inner.nats.base().upload(&base).await?;
         shared.purge(first).await?;
         tracing::info!(bound, "the stream was shortened");
     }

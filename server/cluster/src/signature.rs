@@ -19,7 +19,8 @@ use super::connection;
 const SIGNATURE: &str = "Hub-Signature";
 
 /// This hub's own key, and those by which it knows the other hubs.
-pub(super) struct Keys {
+#[derive(Default)]
+pub struct Keys {
     own: Option<KeyPair>,
     nodes: BTreeMap<String, KeyPair>,
 }

@@ -27,6 +27,29 @@ impl Now {
     }
 }
 
+/// The clocks of a machine that say when another hub may act.
+pub trait Clock: Send + Sync {
+    /// The boot clock, see [`boot_millis`].
+    fn boot_ms(&self) -> i64;
+
+    /// The wall clock.
+    fn wall(&self) -> Timestamp;
+}
+
+/// The clocks of this machine.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn boot_ms(&self) -> i64 {
+        boot_millis()
+    }
+
+    fn wall(&self) -> Timestamp {
+        Timestamp::now()
+    }
+}
+
 /// Returns the time since the machine started, in milliseconds; it includes suspension.
 pub fn boot_millis() -> i64 {
     (hub_protocol::process::uptime_micros() / 1000).cast_signed()

@@ -1,8 +1,9 @@
 //! The clock: one task that sleeps until the next deadline and then submits a tick to the writer thread.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hub_core::command::Command;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::Hub;
@@ -19,10 +20,12 @@ pub async fn run(hub: Hub, shutdown: CancellationToken) {
     loop {
         let next = *due.borrow_and_update();
         let sleep = next.map_or(LONGEST_SLEEP, |at| {
-            at.saturating_duration_since(Instant::now())
+            Instant::from_std(at)
+                .saturating_duration_since(Instant::now())
                 .min(LONGEST_SLEEP)
         });
         tokio::select! {
+            biased;
             () = shutdown.cancelled() => return,
             changed = due.changed() => if changed.is_err() { return },
             () = tokio::time::sleep(sleep) => {

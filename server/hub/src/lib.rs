@@ -1,7 +1,7 @@
 //! The handle to the running hub: accepts commands, waits and queries, and returns the writer's answers.
 
 use std::io;
-use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -154,13 +154,23 @@ impl Hub {
     /// Starts the writer thread. The thread closes the journal and ends after [`Hub::stop`]; if the storage fails, it
     /// ends with that error.
     pub fn start(parts: HubParts) -> (Self, JoinHandle<Result<(), JournalError>>) {
+        let (hub, writer, asks) = Self::assemble(parts, Instant::now());
+        let thread = std::thread::Builder::new()
+            .name("writer".into())
+            .spawn(move || writer.run(&asks))
+            .expect("a thread can be started while the hub starts");
+        (hub, thread)
+    }
+
+    /// A hub whose writer the caller runs, with the queue of what it is asked.
+    pub fn assemble(parts: HubParts, now: Instant) -> (Self, Writer, Receiver<Ask>) {
         let (queue, asks) = std::sync::mpsc::sync_channel(parts.queue);
         let log = Arc::new(Log::new(parts.journal));
         for (project, below) in parts.recovered.state.hidden.iter() {
             log.hide(project, below);
         }
         let metrics = Arc::new(Metrics::new());
-        let (head, now) = (parts.recovered.state.head(), Instant::now());
+        let head = parts.recovered.state.head();
         let waiters = Waiters::new(parts.limits, parts.offered, head, now);
         let presence = waiters.version();
         let waiters = SharedWaiters::from(waiters);
@@ -199,11 +209,7 @@ impl Hub {
             parts.reload,
             parts.rule_set,
         );
-        let thread = std::thread::Builder::new()
-            .name("writer".into())
-            .spawn(move || writer.run(&asks))
-            .expect("a thread can be started while the hub starts");
-        (Self(Arc::new(inner)), thread)
+        (Self(Arc::new(inner)), writer, asks)
     }
 
     /// Sets how a standby reaches the active hub.

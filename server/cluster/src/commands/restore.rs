@@ -68,7 +68,7 @@ async fn prepare(connection: &ClusterConnection, epoch: Epoch, anew: bool) -> an
     }
     let found = found?;
     ensure!(found == epoch, "the stream has another log: {found}");
-    let lost = shared.state().await?.deleted_count.unwrap_or(0);
+    let lost = shared.state().await?.deleted;
     ensure!(
         lost == 0,
         "NATS lost {} in the middle of the stream: delete it and make it anew with --anew",

@@ -1,14 +1,13 @@
 //! Appends to the stream: exactly one message at the expected position, whatever happens to its acknowledgement.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use async_nats::HeaderMap;
-use async_nats::header::{NATS_EXPECTED_LAST_SEQUENCE, NATS_MESSAGE_ID};
-use async_nats::jetstream::context::{PublishError, PublishErrorKind};
 use bytes::Bytes;
 use hub_log::journal::JournalError;
+use tokio::time::Instant;
 
 use super::SharedLog;
+use crate::nats::Nats;
 
 /// How long an append is retried: NATS elects a new leader within 10 s.
 const PATIENCE: Duration = Duration::from_secs(12);
@@ -26,7 +25,7 @@ enum Attempt {
     Unknown,
 }
 
-impl SharedLog {
+impl<N: Nats> SharedLog<N> {
     /// Appends `frame` behind the message at `expected`, as the hub `node`. `Deposed`: another message is there, and this
     /// one is not stored. `Unsettled`: it may be stored.
     pub(super) async fn append(
@@ -36,6 +35,7 @@ impl SharedLog {
         frame: Bytes,
     ) -> Result<(), JournalError> {
         tokio::select! {
+            biased;
             settled = self.settle(node, expected, frame) => settled,
             () = self.last_moment() => Err(JournalError::Unsettled),
         }
@@ -56,7 +56,7 @@ impl SharedLog {
         let id = self.next_message_id();
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
-            match self.attempt(&subject, (expected, &id), frame.clone()).await {
+            match self.attempt(&subject, expected, &id, frame.clone()).await {
                 Attempt::Stored => return Ok(()),
                 // An earlier attempt may have been stored without an answer, so the message there decides.
                 Attempt::Refused => match self.message_id(expected + 1).await {
@@ -71,27 +71,15 @@ impl SharedLog {
         Err(JournalError::Unsettled)
     }
 
-    async fn attempt(&self, subject: &str, (expected, id): (u64, &str), frame: Bytes) -> Attempt {
-        let mut headers = HeaderMap::new();
-        headers.insert(NATS_EXPECTED_LAST_SEQUENCE, expected.to_string());
-        headers.insert(NATS_MESSAGE_ID, id);
-        let acknowledged = async {
-            let context = self.context();
-            let sent = context.publish_with_headers(subject.to_owned(), headers, frame);
-            sent.await?.await
-        };
-        match acknowledged.await {
-            Ok(ack) if ack.sequence == expected + 1 => Attempt::Stored,
+    async fn attempt(&self, subject: &str, expected: u64, id: &str, frame: Bytes) -> Attempt {
+        let appended = self.nats.append(subject.to_owned(), expected, id, frame);
+        match appended.await {
+            Ok(Some(position)) if position == expected + 1 => Attempt::Stored,
             Ok(_) => Attempt::Refused,
-            Err(error) => refusal(&error),
+            Err(error) => {
+                tracing::debug!(%error, "an append was not acknowledged");
+                Attempt::Unknown
+            }
         }
     }
-}
-
-fn refusal(error: &PublishError) -> Attempt {
-    if error.kind() == PublishErrorKind::WrongLastSequence {
-        return Attempt::Refused;
-    }
-    tracing::debug!(%error, "an append was not acknowledged");
-    Attempt::Unknown
 }

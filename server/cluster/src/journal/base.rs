@@ -47,11 +47,11 @@ pub struct BaseStore {
 }
 
 impl BaseStore {
-    /// The store of the cluster `name`; asks nothing of NATS.
-    pub fn new(context: Context, name: &str, replicas: usize) -> Self {
+    /// The store in `bucket`; asks nothing of NATS.
+    pub fn new(context: Context, bucket: &str, replicas: usize) -> Self {
         Self {
             context,
-            bucket: format!("hub_{name}"),
+            bucket: bucket.into(),
             replicas,
         }
     }

@@ -1,15 +1,13 @@
 //! The stream that all hubs of a cluster share: its settings, and reads from it.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use async_nats::StatusCode;
 use async_nats::header::NATS_MESSAGE_ID;
-use async_nats::jetstream::Context;
-use async_nats::jetstream::context::{CreateStreamErrorKind, GetStreamErrorKind};
-use async_nats::jetstream::stream::{self, DiscardPolicy, Republish, Stream};
-use async_nats::jetstream::{ErrorCode, message::StreamMessage};
-use async_nats::{StatusCode, Subscriber};
+use async_nats::jetstream::ErrorCode;
+use async_nats::jetstream::context::CreateStreamErrorKind;
+use async_nats::jetstream::stream::{self, DiscardPolicy, Republish};
 use futures_util::StreamExt as _;
 use hub_log::journal::disk::DiskJournal;
 use hub_log::journal::disk::frame::{self, Frame};
@@ -18,6 +16,7 @@ use hub_protocol::{Epoch, Seq};
 use tokio_util::sync::CancellationToken;
 
 use super::{LogEnd, MAX_MESSAGE};
+use crate::nats::{JetStream, Nats, Outgoing, StoredMessage, StreamInfo, StreamState};
 
 /// The version of the layout of the stream.
 const FORMAT: &str = "1";
@@ -92,14 +91,14 @@ impl SharedLogError {
     }
 }
 
-pub(super) fn unavailable(error: impl std::fmt::Display) -> SharedLogError {
+pub(crate) fn unavailable(error: impl std::fmt::Display) -> SharedLogError {
     SharedLogError::Unavailable(error.to_string())
 }
 
 /// The stream of one cluster. Each hub publishes under a subject of its own, which NATS allows to that hub only, so the
 /// subject of a commit tells who appended it.
-pub struct SharedLog {
-    context: Context,
+pub struct SharedLog<N = JetStream> {
+    pub(super) nats: N,
     stream: String,
     /// `hub.NAME`, the begin of all subjects.
     prefix: String,
@@ -110,11 +109,11 @@ pub struct SharedLog {
     pub(super) stopping: CancellationToken,
 }
 
-impl SharedLog {
+impl<N: Nats> SharedLog<N> {
     /// The stream of the cluster `name`, to which this hub appends as `node`; `run` must be unique to this process.
-    pub fn new(context: Context, name: &str, node: &str, run: &str) -> Self {
+    pub fn new(nats: N, name: &str, node: &str, run: &str) -> Self {
         Self {
-            context,
+            nats,
             stream: format!("HUB_{name}"),
             prefix: format!("hub.{name}"),
             node: node.into(),
@@ -122,10 +121,6 @@ impl SharedLog {
             sent: AtomicU64::new(0),
             stopping: CancellationToken::new(),
         }
-    }
-
-    pub(super) fn context(&self) -> &Context {
-        &self.context
     }
 
     /// Returns the name of this hub.
@@ -143,10 +138,14 @@ impl SharedLog {
         let number = self.sent.fetch_add(1, Ordering::Relaxed);
         format!("{}-{number}", self.run)
     }
+}
 
+/// What an administrator does.
+impl SharedLog {
     /// Creates the stream of a new log with this epoch. If the stream exists, its settings stay as they are.
     pub async fn create(&self, epoch: Epoch, replicas: usize) -> Result<(), SharedLogError> {
         match self
+            .nats
             .context
             .create_stream(self.config(epoch, replicas))
             .await
@@ -169,13 +168,13 @@ impl SharedLog {
 
     /// Deletes the stream, with all that it holds.
     pub async fn delete(&self) -> Result<(), SharedLogError> {
-        let deleted = self.context.delete_stream(&self.stream).await;
+        let deleted = self.nats.context.delete_stream(&self.stream).await;
         deleted.map(drop).map_err(unavailable)
     }
 
     /// Ends the log in NATS, because the hub `node` goes on with it alone: from now on no hub can append.
     pub async fn close(&self, node: &str) -> Result<(), SharedLogError> {
-        let mut config = self.stream().await?.cached_info().config.clone();
+        let mut config = self.nats.open(&self.stream).await?.cached_info().config.clone();
         config.subjects = vec![format!("{}.closed", self.prefix)];
         config.metadata.insert(MOVED_KEY.into(), node.into());
         self.update(config).await
@@ -183,14 +182,14 @@ impl SharedLog {
 
     /// Allows appends again after [`Self::close`].
     pub async fn reopen(&self) -> Result<(), SharedLogError> {
-        let mut config = self.stream().await?.cached_info().config.clone();
+        let mut config = self.nats.open(&self.stream).await?.cached_info().config.clone();
         config.subjects = vec![self.subject("*")];
         config.metadata.remove(MOVED_KEY);
         self.update(config).await
     }
 
     async fn update(&self, config: stream::Config) -> Result<(), SharedLogError> {
-        let updated = self.context.update_stream(config).await;
+        let updated = self.nats.context.update_stream(config).await;
         updated.map(drop).map_err(unavailable)
     }
 
@@ -221,6 +220,21 @@ impl SharedLog {
         }
     }
 
+    /// Returns on how many NATS servers the stream is.
+    pub async fn replicas(&self) -> Result<usize, SharedLogError> {
+        let stream = self.nats.open(&self.stream).await?;
+        Ok(stream.cached_info().config.num_replicas)
+    }
+
+    /// Drops the commits before `position`.
+    pub async fn purge(&self, position: u64) -> Result<(), SharedLogError> {
+        let stream = self.nats.open(&self.stream).await?;
+        let purged = stream.purge().sequence(position).await;
+        purged.map(drop).map_err(unavailable)
+    }
+}
+
+impl<N: Nats> SharedLog<N> {
     /// The subject on which NATS publishes what it has stored.
     fn live(&self) -> String {
         format!("{}.live.*", self.prefix)
@@ -228,8 +242,7 @@ impl SharedLog {
 
     /// Returns the epoch of the log in the stream.
     pub async fn epoch(&self) -> Result<Epoch, SharedLogError> {
-        let stream = self.stream().await?;
-        let metadata: &HashMap<String, String> = &stream.cached_info().config.metadata;
+        let StreamInfo { metadata, .. } = self.nats.stream(&self.stream).await?;
         let format = metadata.get(FORMAT_KEY).map(String::as_str);
         let epoch = metadata.get(EPOCH_KEY).and_then(|it| it.parse().ok());
         let foreign = |reason: String| SharedLogError::Foreign {
@@ -249,33 +262,14 @@ impl SharedLog {
         }
     }
 
-    async fn stream(&self) -> Result<Stream, SharedLogError> {
-        self.context
-            .get_stream(&self.stream)
-            .await
-            .map_err(|error| match error.kind() {
-                GetStreamErrorKind::JetStream(cause)
-                    if cause.error_code() == ErrorCode::STREAM_NOT_FOUND =>
-                {
-                    SharedLogError::Missing(self.stream.clone())
-                }
-                _ => unavailable(error),
-            })
-    }
-
     /// Returns the position of the last message, as the stream's leader knows it.
     pub async fn last(&self) -> Result<u64, SharedLogError> {
         Ok(self.state().await?.last_sequence)
     }
 
     /// Returns the first and last position and the number of lost messages, as the stream's leader knows them.
-    pub async fn state(&self) -> Result<stream::State, SharedLogError> {
-        Ok(self.stream().await?.cached_info().state.clone())
-    }
-
-    /// Returns on how many NATS servers the stream is.
-    pub async fn replicas(&self) -> Result<usize, SharedLogError> {
-        Ok(self.stream().await?.cached_info().config.num_replicas)
+    pub async fn state(&self) -> Result<StreamState, SharedLogError> {
+        Ok(self.nats.stream(&self.stream).await?.state)
     }
 
     /// Returns the end of the log before the commit at `position`, of the log that `end` is of.
@@ -289,32 +283,20 @@ impl SharedLog {
     }
 
     /// Subscribes to new messages as they are stored. Some may be missed, see [`commit_of`].
-    pub async fn subscribe(&self) -> Result<Subscriber, SharedLogError> {
-        let client = self.context.client();
-        client.subscribe(self.live()).await.map_err(unavailable)
+    pub async fn subscribe(&self) -> Result<N::Messages, SharedLogError> {
+        self.nats.subscribe(self.live()).await
     }
 
     /// Returns the id of the message at `position`, as the stream's leader knows it.
     pub(super) async fn message_id(&self, position: u64) -> Result<Option<String>, SharedLogError> {
         let message = self.get(position).await?;
-        let id = |it: StreamMessage| Some(it.headers.get(NATS_MESSAGE_ID)?.as_str().to_owned());
+        let id = |it: StoredMessage| Some(it.headers.get(NATS_MESSAGE_ID)?.as_str().to_owned());
         Ok(message.and_then(id))
     }
 
     /// Returns the message at `position` from the stream's leader.
-    async fn get(&self, position: u64) -> Result<Option<StreamMessage>, SharedLogError> {
-        let stream = self
-            .context
-            .get_stream_no_info(&self.stream)
-            .await
-            .map_err(unavailable)?;
-        match stream.get_raw_message(position).await {
-            Ok(message) => Ok(Some(message)),
-            Err(error) if error.kind() == stream::LastRawMessageErrorKind::NoMessageFound => {
-                Ok(None)
-            }
-            Err(error) => Err(unavailable(error)),
-        }
+    async fn get(&self, position: u64) -> Result<Option<StoredMessage>, SharedLogError> {
+        self.nats.message(&self.stream, position).await
     }
 
     /// Returns the commit at `position` from the stream's leader.
@@ -381,7 +363,7 @@ impl SharedLog {
     /// end in most cases.
     pub async fn find(
         &self,
-        state: &stream::State,
+        state: &StreamState,
         seq: Seq,
     ) -> Result<Option<u64>, SharedLogError> {
         let (mut low, mut high) = (state.first_sequence.max(1), state.last_sequence + 1);
@@ -404,21 +386,17 @@ impl SharedLog {
         Ok((low <= state.last_sequence).then_some(low))
     }
 
-    /// Drops the commits before `position`.
-    pub async fn purge(&self, position: u64) -> Result<(), SharedLogError> {
-        let purged = self.stream().await?.purge().sequence(position).await;
-        purged.map(drop).map_err(unavailable)
-    }
-
     /// Returns some messages from `from` on, in order; none if the server that answered has no later one yet.
     pub async fn read(&self, from: u64) -> Result<Vec<SharedCommit>, SharedLogError> {
-        let client = self.context.client();
-        let inbox = client.new_inbox();
-        let mut replies = client.subscribe(inbox.clone()).await.map_err(unavailable)?;
+        let inbox = self.nats.new_inbox();
+        let mut replies = self.nats.subscribe(inbox.clone()).await?;
         let request = format!(r#"{{"seq":{from},"batch":{BATCH},"max_bytes":{BATCH_BYTES}}}"#);
         let subject = format!("$JS.API.DIRECT.GET.{}", self.stream);
-        let sent = client.publish_with_reply(subject, inbox, request.into());
-        sent.await.map_err(unavailable)?;
+        let request = Outgoing {
+            reply: Some(inbox.into()),
+            ..Outgoing::new(subject, request)
+        };
+        self.nats.publish(request).await?;
         let mut commits: Vec<SharedCommit> = Vec::new();
         loop {
             let reply = tokio::time::timeout(SILENCE, replies.next()).await;
