@@ -1,5 +1,6 @@
 //! The lease: the key in NATS that the active hub renews, so that the others notice when it stops.
 
+use bytes::Bytes;
 use hub_core::secret::hex;
 use hub_protocol::{Seq, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -71,16 +72,17 @@ pub(super) async fn write(
     lease: &Leadership,
     revision: u64,
 ) -> anyhow::Result<Written> {
-    let value = serde_json::to_vec(lease)?;
-    if let Some(revision) = keys.update(KEY, value.into(), revision).await? {
-        return Ok(Written::Done(revision));
+    let value = Bytes::from(serde_json::to_vec(lease)?);
+    let mut written = keys.update(KEY, value.clone(), revision).await?;
+    if written.is_none() {
+        // An earlier write may have been stored without an answer. The time of the lease began with that one, so it does not
+        // stand for this one.
+        let (found, stored) = read(keys).await?;
+        if stored.run == lease.run && !lease.run.is_empty() && found > revision {
+            written = keys.update(KEY, value, found).await?;
+        }
     }
-    // An earlier write may have been stored without an answer.
-    let (found, stored) = read(keys).await?;
-    if stored.run == lease.run && !lease.run.is_empty() && found > revision {
-        return Ok(Written::Done(found));
-    }
-    Ok(Written::Conflict)
+    Ok(written.map_or(Written::Conflict, Written::Done))
 }
 
 /// Registers the node name for this machine. Returns `false` if another machine has it, because the hubs of two machines
