@@ -16,7 +16,8 @@ impl Writer {
         self.log.journal().health() == Health::Standby
     }
 
-    /// Becomes the active hub with the commit of `command`, which fails if another hub has appended since.
+    /// Becomes the active hub with the commit of `command`, which fails if another hub has appended since, and is refused if
+    /// the time of the lease is over.
     pub(super) fn lead(
         &mut self,
         command: Command,
@@ -27,7 +28,13 @@ impl Writer {
         self.waiters.write().restart(self.state.head(), now.mono);
         self.log.journal().lead(true);
         self.leads = true;
-        self.carry_out(vec![(command, reply)], now)
+        let head = self.state.head();
+        self.carry_out(vec![(command, reply)], now)?;
+        if self.state.head() == head {
+            // Otherwise this hub would neither append nor follow.
+            self.step_down(now);
+        }
+        Ok(())
     }
 
     /// Stops appending. Drops all waits, which their clients repeat at the active hub.
