@@ -12,6 +12,8 @@ use crate::nats::Nats;
 
 /// The pause after an error.
 const RETRY: Duration = Duration::from_millis(500);
+/// A server that leads the stream no more may know an old end of it for this long.
+pub(super) const OLD_END: Duration = Duration::from_secs(10);
 /// How often the head of the other hubs is compared with this one's.
 const COMPARE: Duration = Duration::from_secs(2);
 /// How long a hub may take to follow the rest of the log.
@@ -29,6 +31,12 @@ enum Interruption {
 }
 
 impl Interruption {
+    /// Whether a server that has only the beginning of the stream would answer so.
+    fn may_be_old(&self) -> bool {
+        use SharedLogError::{Behind, Hole};
+        matches!(self, Self::Stream(Behind { .. } | Hole(_)))
+    }
+
     fn is_lasting(&self) -> bool {
         match self {
             Self::Stream(error) => error.is_lasting(),
@@ -42,14 +50,16 @@ impl Interruption {
 
 /// Follows until the stream turns out not to continue the copy.
 pub(super) async fn run(cluster: &Cluster<impl Nats>) {
+    let mut is_doubted = false;
     loop {
         let Err(error) = follow(cluster).await;
-        if error.is_lasting() {
+        if error.is_lasting() && (is_doubted || !error.may_be_old()) {
             cluster.fail(&error.to_string());
             return;
         }
         tracing::debug!(%error, "following was interrupted");
-        tokio::time::sleep(RETRY).await;
+        is_doubted = error.is_lasting();
+        tokio::time::sleep(if is_doubted { OLD_END } else { RETRY }).await;
     }
 }
 

@@ -44,6 +44,8 @@ struct Leader<K> {
     polled: Option<i64>,
     /// The lead of this machine's clock over that of another node, at the last change of the lease.
     skew: Option<(String, i64)>,
+    /// Since when the end of the stream seems to be lost.
+    lost: Option<Instant>,
 }
 
 /// Watches, takes and renews the lease until `shutdown`, and then gives it up.
@@ -90,6 +92,7 @@ impl<K: Keys> Leader<K> {
             seen: (0, 0),
             polled: None,
             skew: None,
+            lost: None,
         }
     }
 
@@ -126,7 +129,11 @@ impl<K: Keys> Leader<K> {
     }
 
     /// Returns by how much pending deadlines move, because they are by the clock of the hub before.
-    fn clock_moved(&self, cluster: &Cluster<impl Nats<Keys = K>>, previous: &Leadership) -> Option<i64> {
+    fn clock_moved(
+        &self,
+        cluster: &Cluster<impl Nats<Keys = K>>,
+        previous: &Leadership,
+    ) -> Option<i64> {
         let (of, skew_ms) = self.skew.as_ref()?;
         let is_other = of == previous.writer() && *of != cluster.0.node;
         let moved = Some(*skew_ms).filter(|it| is_other && it.abs() > SKEW_MS)?;
@@ -155,7 +162,7 @@ impl<K: Keys> Leader<K> {
         }
         inner.journal.confirm(began + SURE_MS);
         let moved = self.clock_moved(cluster, &previous);
-        let led = lead(cluster, &previous, moved).await;
+        let led = self.lead(cluster, &previous, moved).await;
         match led {
             Ok(term) => {
                 inner.role.send_replace(Role::Active { term });
@@ -164,6 +171,33 @@ impl<K: Keys> Leader<K> {
             Err(_) => self.release(cluster, keys, "").await?,
         }
         led.map(drop)
+    }
+
+    /// Follows the log to its end and appends the `Led` record; returns its number.
+    async fn lead(
+        &mut self,
+        cluster: &Cluster<impl Nats<Keys = K>>,
+        previous: &Leadership,
+        clock_moved_ms: Option<i64>,
+    ) -> anyhow::Result<u64> {
+        let inner = &*cluster.0;
+        let last = follower::reach_end(cluster).await?;
+        let (position, head) = (*inner.journal.position().borrow(), inner.journal.head());
+        if position > Some(last) || head < previous.head {
+            let head = head.max(previous.head);
+            let reason = format!(
+                "the stream ends before record {head}: NATS lost its end; see `hubd cluster restore --help`"
+            );
+            let since = *self.lost.get_or_insert_with(Instant::now);
+            if since.elapsed() > follower::OLD_END {
+                cluster.fail(&reason);
+            }
+            bail!(reason);
+        }
+        self.lost = None;
+        let term = inner.hub.lead(&inner.node, clock_moved_ms).await?;
+        ensure!(inner.journal.leads(), "another hub was faster");
+        Ok(term)
     }
 
     /// One round of the active hub.
@@ -190,7 +224,11 @@ impl<K: Keys> Leader<K> {
     }
 
     /// Stops leading, and gives the lease up. The beat that reports it lets the others look at the lease, so it comes last.
-    async fn step_down(&mut self, cluster: &Cluster<impl Nats<Keys = K>>, heir: &str) -> anyhow::Result<()> {
+    async fn step_down(
+        &mut self,
+        cluster: &Cluster<impl Nats<Keys = K>>,
+        heir: &str,
+    ) -> anyhow::Result<()> {
         stop_leading(cluster).await;
         let released = match self.keys.clone() {
             Some(keys) => self.release(cluster, &keys, heir).await,
@@ -201,7 +239,12 @@ impl<K: Keys> Leader<K> {
     }
 
     /// Gives the lease up, if this hub holds it. Only `heir` takes it at once, or every hub if that is empty.
-    async fn release(&mut self, cluster: &Cluster<impl Nats<Keys = K>>, keys: &K, heir: &str) -> anyhow::Result<()> {
+    async fn release(
+        &mut self,
+        cluster: &Cluster<impl Nats<Keys = K>>,
+        keys: &K,
+        heir: &str,
+    ) -> anyhow::Result<()> {
         let free = Leadership {
             head: cluster.0.journal.head(),
             at: cluster.0.clock.wall(),
@@ -231,28 +274,6 @@ impl<K: Keys> Leader<K> {
         // Without a server this would never end.
         let _ = tokio::time::timeout(PERIOD, cluster.0.nats.flush()).await;
     }
-}
-
-/// Follows the log to its end and appends the `Led` record; returns its number.
-async fn lead(
-    cluster: &Cluster<impl Nats>,
-    previous: &Leadership,
-    clock_moved_ms: Option<i64>,
-) -> anyhow::Result<u64> {
-    let inner = &*cluster.0;
-    let last = follower::reach_end(cluster).await?;
-    let (position, head) = (*inner.journal.position().borrow(), inner.journal.head());
-    if position > Some(last) || head < previous.head {
-        let head = head.max(previous.head);
-        let reason = format!(
-            "the stream ends before record {head}: NATS lost its end; see `hubd cluster restore --help`"
-        );
-        cluster.fail(&reason);
-        bail!(reason);
-    }
-    let term = inner.hub.lead(&inner.node, clock_moved_ms).await?;
-    ensure!(inner.journal.leads(), "another hub was faster");
-    Ok(term)
 }
 
 /// Returns by how many messages this hub is behind the stream.
