@@ -163,9 +163,7 @@ async fn upload(
 }
 
 /// Reads the lease, with its revision; 0 if the cluster never had an active hub.
-async fn last_lease(
-    connection: &ClusterConnection,
-) -> anyhow::Result<(Store, u64, Leadership)> {
+async fn last_lease(connection: &ClusterConnection) -> anyhow::Result<(Store, u64, Leadership)> {
     let keys = connection.nats.keys().await?;
     let (revision, lease) = lease::read(&keys).await?;
     Ok((keys, revision, lease))

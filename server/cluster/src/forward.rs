@@ -87,7 +87,11 @@ fn new_id(cluster: &Cluster<impl Nats>) -> CallId {
 }
 
 /// Sends a request to the active hub.
-pub(super) async fn forward(cluster: &Cluster<impl Nats>, request: &CallRequest, body: &Bytes) -> Forwarded {
+pub(super) async fn forward(
+    cluster: &Cluster<impl Nats>,
+    request: &CallRequest,
+    body: &Bytes,
+) -> Forwarded {
     let id = new_id(cluster);
     let head = CallHead::Open(CallRequest {
         id: id.clone(),
@@ -105,7 +109,10 @@ pub(super) async fn forward(cluster: &Cluster<impl Nats>, request: &CallRequest,
 }
 
 /// Passes a command of this hub's bridges on to the active hub.
-pub(super) async fn submit(cluster: &Cluster<impl Nats>, command: Command) -> Result<Done, Rejected> {
+pub(super) async fn submit(
+    cluster: &Cluster<impl Nats>,
+    command: Command,
+) -> Result<Done, Rejected> {
     let id = new_id(cluster);
     let head = CallHead::Submit {
         id: id.clone(),

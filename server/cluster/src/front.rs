@@ -93,7 +93,12 @@ pub(super) fn counts(
 }
 
 /// Answers here while this hub is active, else by the active hub, until one answers or the request's time is over.
-async fn choose(cluster: &Cluster<impl Nats>, mut parts: Parts, body: Bytes, next: Next) -> Response {
+async fn choose(
+    cluster: &Cluster<impl Nats>,
+    mut parts: Parts,
+    body: Bytes,
+    next: Next,
+) -> Response {
     let began = Instant::now();
     let waits = parts.uri.path() == "/wait";
     let patience = if waits {
@@ -193,7 +198,10 @@ fn needs_lineage(method: &Method, path: &str, caller: CallerKind) -> bool {
     matches!(*method, Method::POST | Method::PUT | Method::DELETE) && (names() || posts())
 }
 
-async fn request_head(cluster: &Cluster<impl Nats>, parts: &Parts) -> Result<CallRequest, ApiError> {
+async fn request_head(
+    cluster: &Cluster<impl Nats>,
+    parts: &Parts,
+) -> Result<CallRequest, ApiError> {
     let caller = Caller::of(&parts.extensions);
     // Only this machine can inspect the process.
     let kind = caller.kind(&cluster.0.hub).await?;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
-use async_nats::jetstream::context::ContextBuilder;
 use async_nats::connection::State;
+use async_nats::jetstream::context::ContextBuilder;
 use async_nats::jetstream::kv;
 use bytes::Bytes;
 use hub_config::state_dir::{CLUSTER_MARKER, StateDir, read_private};
@@ -22,9 +22,9 @@ use serde::{Deserialize, Serialize};
 
 use super::signature::Keys;
 use super::{connection, lease};
-use crate::nats::{JetStream, Nats as _};
 use crate::journal::base;
 use crate::journal::{MAX_MESSAGE, SharedLog, SharedLogError};
+use crate::nats::{JetStream, Nats as _};
 
 /// How long a first start waits for NATS, and the pause between two attempts.
 const ATTEMPTS: u32 = 60;

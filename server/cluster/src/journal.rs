@@ -40,8 +40,9 @@ pub const MAX_MESSAGE: usize = 8 << 20;
 const HEADERS: usize = 1024;
 
 /// Waits for an append, on the thread that appends.
-pub type BlockOn =
-    Box<dyn Fn(BoxFuture<'_, Result<(), JournalError>>) -> Result<(), JournalError> + Send + Sync>;
+pub type BlockOn = Box<dyn Fn(Append) -> Result<(), JournalError> + Send + Sync>;
+/// An append that is under way.
+pub type Append = BoxFuture<'static, Result<(), JournalError>>;
 
 /// The journal of one hub of a cluster.
 pub struct JetStreamJournal<N = JetStream> {
@@ -64,7 +65,7 @@ pub struct JetStreamJournal<N = JetStream> {
 impl JetStreamJournal {
     /// A journal that keeps `copy` as the copy of `shared`. Appends wait on `runtime`, so they must not run on it.
     pub fn new(copy: DiskJournal, shared: Arc<SharedLog>, runtime: Handle) -> Self {
-        let block_on = Box::new(move |appended: BoxFuture<'_, _>| runtime.block_on(appended));
+        let block_on = Box::new(move |append: Append| runtime.block_on(append));
         Self::over(copy, shared, block_on, Arc::new(SystemClock))
     }
 }
@@ -187,10 +188,12 @@ impl<N: Nats> Journal for JetStreamJournal<N> {
         if frame.len() + HEADERS > MAX_MESSAGE {
             return Err(JournalError::Full);
         }
-        let node = self.shared.node();
-        let appended = self.shared.append(node, position, frame.into());
-        (self.block_on)(Box::pin(appended))?;
-        *sync::lock(&self.publisher) = Some(node.to_owned());
+        let shared = Arc::clone(&self.shared);
+        (self.block_on)(Box::pin(async move {
+            let node = shared.node();
+            shared.append(node, position, frame.into()).await
+        }))?;
+        *sync::lock(&self.publisher) = Some(self.shared.node().to_owned());
         match self.copy.append(entries) {
             // The stream has it, so it is not refused: the copy gets it when there is room.
             Err(JournalError::Full) => return Err(JournalError::Unsettled),

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //!   join        first start: the epoch and the secret of the cluster; the NATS connection
+//!   nats        what a hub needs of NATS, and the real one; tests/sim has a model
 //!   lead        the lease, and the change between standby and active
 //!   follower    the commits of the active hub, into the copy and the fold
 //!   nodes       the beats of all hubs: role, head, and which calls they hold

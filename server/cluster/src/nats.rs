@@ -20,7 +20,8 @@ pub trait Nats: Clone + Send + Sync + 'static {
     type Keys: Keys;
 
     /// Publishes a message. Nobody may get it.
-    fn publish(&self, message: Outgoing) -> impl Future<Output = Result<(), SharedLogError>> + Send;
+    fn publish(&self, message: Outgoing)
+    -> impl Future<Output = Result<(), SharedLogError>> + Send;
 
     /// Subscribes to a subject. Messages may be missed.
     fn subscribe(

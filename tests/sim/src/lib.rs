@@ -1,9 +1,11 @@
-//! The hub's own code on one thread, in a world that a seed decides: every schedule and every fault can be replayed.
+//! The hub's own code on one thread, in a world that a seed decides: every schedule and every fault can be replayed. [`run`] has
+//! one hub, and [`cluster::run`] several.
 //!
 //! Real are the fold, the writer, the waiters, the log with its segments, epoch file and snapshots, the readers' fold
 //! and the archive. Simulated are the disk, the clocks and the clients; a model stands for sled.
 
 mod actors;
+pub mod cluster;
 mod disk;
 mod machine;
 mod oracle;

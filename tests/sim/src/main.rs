@@ -15,6 +15,9 @@ struct Arguments {
     /// The number of seeds to run.
     #[arg(long, default_value_t = 1)]
     count: u64,
+    /// Run a cluster instead of one hub.
+    #[arg(long)]
+    cluster: bool,
     /// Print what happens.
     #[arg(long)]
     trace: bool,
@@ -66,7 +69,12 @@ fn work(arguments: &Arguments, end: u64, (next, broken): (&AtomicU64, &AtomicU64
         if seed >= end || is_over {
             return;
         }
-        let report = hub_sim::run(seed, arguments.trace);
+        let run = if arguments.cluster {
+            hub_sim::cluster::run
+        } else {
+            hub_sim::run
+        };
+        let report = run(seed, arguments.trace);
         if let Some((step, why)) = report.broken {
             broken.fetch_add(1, Ordering::Relaxed);
             println!("seed {seed} breaks a promise at step {step}: {why}");

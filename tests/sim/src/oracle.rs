@@ -77,7 +77,7 @@ fn hash(kind: u8, payload: &[u8]) -> u64 {
 }
 
 /// Returns the text of a stored notification.
-fn text_of(json: &[u8]) -> Option<String> {
+pub(crate) fn text_of(json: &[u8]) -> Option<String> {
     let json = std::str::from_utf8(json).ok()?;
     let (_, rest) = json.split_once(r#""msg":""#)?;
     Some(rest[..rest.find('"')?].to_owned())

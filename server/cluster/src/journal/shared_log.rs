@@ -174,7 +174,13 @@ impl SharedLog {
 
     /// Ends the log in NATS, because the hub `node` goes on with it alone: from now on no hub can append.
     pub async fn close(&self, node: &str) -> Result<(), SharedLogError> {
-        let mut config = self.nats.open(&self.stream).await?.cached_info().config.clone();
+        let mut config = self
+            .nats
+            .open(&self.stream)
+            .await?
+            .cached_info()
+            .config
+            .clone();
         config.subjects = vec![format!("{}.closed", self.prefix)];
         config.metadata.insert(MOVED_KEY.into(), node.into());
         self.update(config).await
@@ -182,7 +188,13 @@ impl SharedLog {
 
     /// Allows appends again after [`Self::close`].
     pub async fn reopen(&self) -> Result<(), SharedLogError> {
-        let mut config = self.nats.open(&self.stream).await?.cached_info().config.clone();
+        let mut config = self
+            .nats
+            .open(&self.stream)
+            .await?
+            .cached_info()
+            .config
+            .clone();
         config.subjects = vec![self.subject("*")];
         config.metadata.remove(MOVED_KEY);
         self.update(config).await
@@ -361,11 +373,7 @@ impl<N: Nats> SharedLog<N> {
     /// Returns the position of the commit that contains record `seq`, or of the first one if that is above; `None` if the
     /// stream ends before. Searches back from the end with doubled steps and then by halves, because the commit is near the
     /// end in most cases.
-    pub async fn find(
-        &self,
-        state: &StreamState,
-        seq: Seq,
-    ) -> Result<Option<u64>, SharedLogError> {
+    pub async fn find(&self, state: &StreamState, seq: Seq) -> Result<Option<u64>, SharedLogError> {
         let (mut low, mut high) = (state.first_sequence.max(1), state.last_sequence + 1);
         let mut step = 1;
         let mut is_below = false;

@@ -1,0 +1,225 @@
+//! One hub of the cluster as a process: the real hub with its writer, journal, lease, follower and front.
+
+use std::sync::Arc;
+
+use axum::Router;
+use hub_cluster::journal::{JetStreamJournal, SharedLog};
+use hub_cluster::{Cluster, ClusterConnection, Keys};
+use hub_config::ClusterSettings;
+use hub_core::rule::RuleSet;
+use hub_core::time::Clock;
+use hub_core::waiters::WakeLimits;
+use hub_core::waiters::lease_token::LeaseKey;
+use hub_core::wake_files::WakeFiles;
+use hub_engine::{Hub, HubParts, Rules, clock};
+use hub_log::archive;
+use hub_log::journal::Journal;
+use hub_log::journal::disk::DiskJournal;
+use hub_log::journal::sled::Options;
+use hub_log::journal::snapshot::Snapshots;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::clients;
+use super::clock::SimClock;
+use super::nats::{CLUSTER, Server, SimNats};
+use super::pulse::{Life, Pulse};
+use super::writers::Writers;
+use crate::disk::SimDisk;
+use crate::rng::Rng;
+use crate::store::{EPOCH, ModelStore, Stored, files};
+
+/// The bytes of a segment of the copy.
+const SEGMENT_BYTES: u64 = 16 << 10;
+
+/// A machine with one hub.
+pub(crate) struct Machine {
+    /// The number and the name of the hub.
+    pub(crate) index: usize,
+    pub(crate) name: String,
+    disk: SimDisk,
+    stored: Stored,
+    /// Its clocks.
+    pub(crate) clock: Arc<SimClock>,
+    /// The running hub.
+    pub(crate) process: Option<Process>,
+    /// When the hub starts again.
+    pub(crate) starts: Instant,
+}
+
+/// A running hub.
+pub(crate) struct Process {
+    /// The number of the process among all of the world.
+    pub(crate) number: u64,
+    pub(crate) pulse: Pulse,
+    pub(crate) hub: Hub,
+    pub(crate) cluster: Cluster<SimNats>,
+    pub(crate) journal: Arc<JetStreamJournal<SimNats>>,
+    /// What answers its clients.
+    pub(crate) front: Router,
+    shutdown: CancellationToken,
+    work: JoinHandle<()>,
+}
+
+impl Machine {
+    /// A machine without any state.
+    pub(crate) fn new(index: usize, rng: &mut Rng, now: Instant) -> Self {
+        Self {
+            index,
+            name: ["a", "b", "c"][index].into(),
+            disk: SimDisk::new(rng.fork()),
+            stored: Stored::default(),
+            clock: Arc::new(SimClock::random(rng, now)),
+            process: None,
+            starts: now,
+        }
+    }
+
+    /// Starts the hub, as the process with this number.
+    pub(crate) fn start(
+        &mut self,
+        number: u64,
+        writers: &Arc<Writers>,
+        server: &Server,
+    ) -> Result<(), String> {
+        let pulse = Pulse::new();
+        let nats = SimNats::new(server, self.index, pulse.clone());
+        let run = format!("run{number}");
+        let shared = Arc::new(SharedLog::new(nats.clone(), CLUSTER, &self.name, &run));
+        let disk = self.disk.for_new_process();
+        let files = files(&disk);
+        let store = ModelStore::open(&files, Arc::clone(&disk), self.stored.clone());
+        let store = store.map_err(|error| error.to_string())?;
+        let options = Options {
+            segment_bytes: SEGMENT_BYTES,
+            ..Options::default()
+        };
+        let copy = DiskJournal::over(Box::new(store), &files, options);
+        let copy = copy.map_err(|error| error.to_string())?;
+        let clock: Arc<dyn Clock> = Arc::clone(&self.clock) as _;
+        let waits = writers.waits(pulse.clone());
+        let journal = JetStreamJournal::over(copy, Arc::clone(&shared), waits, Arc::clone(&clock));
+        let journal = Arc::new(journal);
+        let snapshots = Snapshots::on(Arc::clone(&files.disk), &files.snapshots(), EPOCH);
+        let recovered = archive::recover(&*journal, &snapshots);
+        let recovered = recovered.map_err(|error| error.to_string())?;
+        let (again, kept) = (Arc::clone(&journal), snapshots.clone());
+        let shutdown = CancellationToken::new();
+        let parts = HubParts {
+            journal: Arc::clone(&journal) as Arc<dyn Journal>,
+            recovered,
+            reload: Box::new(move || Ok(archive::recover(&*again, &kept)?.state)),
+            leases: LeaseKey::new(b"secret"),
+            offered: 0,
+            limits: WakeLimits {
+                per_sender_per_minute: 1_000,
+                per_hour: 100_000,
+            },
+            rules: Rules::default(),
+            rule_set: Arc::new(RuleSet::default()),
+            wake_files: WakeFiles::new("/dev/null/wake".into()),
+            queue: 1_000,
+            streams: 1_000,
+            shutdown: shutdown.clone(),
+        };
+        let (hub, writer, asks) = Hub::assemble(parts, Instant::now().into_std());
+        let life = (pulse.clone(), Arc::clone(&self.clock));
+        writers.hire(number, (writer, asks), life);
+        let connection = ClusterConnection {
+            nats,
+            settings: settings(&self.name),
+            node: self.name.clone(),
+            run,
+            machine: Some(format!("machine {}", self.index)),
+            keys: Keys::default(),
+            shared,
+        };
+        let own = (Arc::clone(&journal), snapshots);
+        let cluster = Cluster::over(connection, own, hub.clone(), Arc::clone(&clock));
+        let routes = cluster.with_routes(clients::routes(&hub, &clock));
+        let front = cluster.front(routes.clone());
+        let work = tokio::spawn(work(
+            pulse.clone(),
+            cluster.clone(),
+            (hub.clone(), routes),
+            shutdown.clone(),
+        ));
+        self.process = Some(Process {
+            number,
+            pulse,
+            hub,
+            cluster,
+            journal,
+            front,
+            shutdown,
+            work,
+        });
+        Ok(())
+    }
+
+    /// Ends the process without a word, and cuts the power or not.
+    pub(crate) fn kill(&mut self, writers: &Writers, power: bool, rng: &mut Rng) {
+        if power {
+            self.disk.lose_power();
+            self.clock = Arc::new(self.clock.rebooted(rng));
+        } else {
+            self.disk.kill();
+        }
+        if let Some(process) = self.process.take() {
+            process.pulse.set(Life::Ended);
+            process.work.abort();
+            writers.dismiss(process.number);
+        }
+    }
+}
+
+impl Process {
+    /// Begins to stop the hub as a signal does.
+    pub(crate) fn stop(&self) {
+        self.shutdown.cancel();
+    }
+
+    /// Whether a hub that stops has ended its work.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.shutdown.is_cancelled() && self.work.is_finished()
+    }
+
+    /// Whether its work has ended although nothing stopped it.
+    pub(crate) fn has_crashed(&self) -> bool {
+        !self.shutdown.is_cancelled() && self.work.is_finished()
+    }
+
+    /// Whether clients reach it.
+    pub(crate) fn serves(&self) -> bool {
+        !self.shutdown.is_cancelled() && self.pulse.life() != Life::Ended
+    }
+}
+
+async fn work(
+    pulse: Pulse,
+    cluster: Cluster<SimNats>,
+    (hub, routes): (Hub, Router),
+    shutdown: CancellationToken,
+) {
+    let ticks = clock::run(hub, shutdown.clone());
+    let part = cluster.take_part(routes, &shutdown);
+    let both = Box::pin(async {
+        tokio::join!(ticks, part);
+    });
+    pulse.gated(both).await;
+}
+
+fn settings(node: &str) -> ClusterSettings {
+    ClusterSettings {
+        name: CLUSTER.into(),
+        node: node.into(),
+        // Several, so that a hub that is cut off goes to another server.
+        urls: vec!["nats://one".into(), "nats://two".into()],
+        creds: "".into(),
+        ca: "".into(),
+        replicas: std::num::NonZeroU32::MIN,
+        lead: true,
+        nodes: std::collections::BTreeMap::new(),
+    }
+}
