@@ -7,6 +7,7 @@ use std::time::Instant;
 use clap::Parser;
 
 /// Runs the hub in a simulated world.
+#[allow(clippy::struct_excessive_bools)] // each a switch of its own
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The seed to run, or the first of several.
