@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Feed } from "../../web/core/feed.js";
 import { matches } from "../../web/core/filter.js";
-import { answerOf, counts, endOf, leadOf, others } from "../../web/core/rows.js";
+import {
+  answerOf,
+  counts,
+  endOf,
+  leadOf,
+  others,
+} from "../../web/core/rows.js";
 
 /** @typedef {import('../../web/core/types.js').Notification} Notification */
 
