@@ -266,6 +266,7 @@ impl Driver {
         self.must(&Command::Trim {
             below,
             rewritten: carried,
+            by_age: false,
         });
     }
 

@@ -97,6 +97,8 @@ pub enum Command {
         /// The JSON of each notification below that is still pending; any that is missing here is evicted.
         #[serde(skip)] // only the active hub trims
         rewritten: Vec<(Seq, Bytes)>,
+        /// Whether the prefix is too old, by a clock that may have jumped since.
+        by_age: bool,
     },
     /// Register a session, or update its properties.
     Register {

@@ -202,7 +202,11 @@ impl State {
             }
             Command::CloseInbox { project, inbox } => self.decide_close(project, inbox, now),
             Command::Reset { project, history } => Ok(self.decide_reset(project, *history, now)),
-            Command::Trim { below, rewritten } => Ok(self.decide_trim(*below, rewritten, now)),
+            // It was planned before the jump was recorded.
+            Command::Trim { by_age: true, .. } if self.retention.is_paused(now) => Ok(Vec::new()),
+            Command::Trim {
+                below, rewritten, ..
+            } => Ok(self.decide_trim(*below, rewritten, now)),
             Command::Register {
                 project,
                 session,

@@ -12,6 +12,7 @@ pub(super) fn trim(below: Seq, carried: &[Seq]) -> Command {
     Command::Trim {
         below,
         rewritten: carried.iter().map(|&id| (id, json(id))).collect(),
+        by_age: false,
     }
 }
 
@@ -49,6 +50,19 @@ fn an_item_settled_meanwhile_is_not_carried() {
     hub.ack("primary", &[id]);
     let records = hub.run(&trim(2, &[id]));
     assert!(matches!(&records[..], [Record::Trimmed(_)]), "{records:?}");
+}
+
+#[test]
+fn a_trim_by_age_that_was_planned_before_a_jump_drops_nothing() {
+    let (mut hub, _) = Hub::with(Kind::Complete);
+    hub.jump(400 * DAY);
+    let planned = |by_age| Command::Trim {
+        below: 2,
+        rewritten: Vec::new(),
+        by_age,
+    };
+    assert_eq!(hub.run(&planned(true)), []);
+    assert!(!hub.run(&planned(false)).is_empty());
 }
 
 #[test]

@@ -38,6 +38,11 @@ impl Retention {
         self.paused_until
     }
 
+    /// Whether retention by age pauses.
+    pub fn is_paused(&self, now: Timestamp) -> bool {
+        self.paused_until.is_some_and(|until| now < until)
+    }
+
     fn location(&self, id: Seq) -> Seq {
         self.rewritten.get(&id).copied().unwrap_or(id)
     }

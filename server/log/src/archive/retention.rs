@@ -40,6 +40,7 @@ pub struct RetentionPolicy {
 struct TrimPlan {
     below: Seq,
     carry_bytes: u64,
+    by_age: bool,
 }
 
 impl ArchiveWorker {
@@ -93,6 +94,7 @@ impl ArchiveWorker {
         let plan = TrimPlan {
             below: bound + 1,
             carry_bytes: u64::MAX,
+            by_age: false,
         };
         self.submit(&plan).map(drop)
     }
@@ -100,7 +102,11 @@ impl ArchiveWorker {
     /// Submits a trim with the notifications that it carries. Returns whether the writer accepted it.
     fn submit(&self, plan: &TrimPlan) -> Result<bool, RecoverError> {
         let (below, rewritten) = (plan.below, self.rewritten(plan)?);
-        Ok((self.submit)(Command::Trim { below, rewritten }))
+        Ok((self.submit)(Command::Trim {
+            below,
+            rewritten,
+            by_age: plan.by_age,
+        }))
     }
 
     /// Whether both kept snapshots include all records below `bound`.
@@ -123,14 +129,15 @@ impl ArchiveWorker {
         let is_due = first
             .first()
             .is_some_and(|entry| is_before(entry, oldest.plus_millis(-SLACK_MS), now));
-        if by_size == 0 && (!is_due || self.is_clock_unsure(now)) {
+        let by_age = by_size == 0;
+        if by_age && (!is_due || self.view.followed().state.retention.is_paused(now)) {
             return Ok(None);
         }
-        let is_old = |entry: &Entry| is_due && is_before(entry, oldest, now);
+        let is_old = |entry: &Entry| by_age && is_before(entry, oldest, now);
         self.plan_to_drop(by_size.min(STEP_BYTES), is_old)
     }
 
-    /// Plans to drop at least `by_size` bytes, and further records as long as `is_old` is true.
+    /// Plans to drop at least `by_size` bytes; if that is 0, records as long as `is_old` is true.
     fn plan_to_drop(
         &self,
         by_size: u64,
@@ -149,13 +156,13 @@ impl ArchiveWorker {
             }
         }
         let below = at.min(followed);
-        let carry_bytes = if by_size > 0 { bytes / 2 } else { u64::MAX };
-        Ok((below > self.journal().earliest()).then_some(TrimPlan { below, carry_bytes }))
-    }
-
-    fn is_clock_unsure(&self, now: Timestamp) -> bool {
-        let until = self.view.followed().state.retention.paused_until();
-        until.is_some_and(|until| now < until)
+        let by_age = by_size == 0;
+        let carry_bytes = if by_age { u64::MAX } else { bytes / 2 };
+        Ok((below > self.journal().earliest()).then_some(TrimPlan {
+            below,
+            carry_bytes,
+            by_age,
+        }))
     }
 
     /// Returns the pending notifications and open questions below the bound, in order. The newest take precedence if

@@ -99,6 +99,7 @@ impl Hub {
         let Command::Trim {
             below,
             rewritten: carried,
+            ..
         } = self.commands.try_recv().unwrap()
         else {
             panic!("no trim")
@@ -288,13 +289,25 @@ fn at_the_byte_cap_the_oldest_pending_notifications_are_not_carried() {
 fn after_a_clock_jump_retention_by_age_pauses() {
     let mut hub = hub(RARELY, MONTH);
     hub.append(&vec![notified(NOW - 31 * DAY); 10]);
-    let moved = hub_core::record::ClockMoved {
-        delta_ms: 40 * DAY,
-        at: Timestamp::from_millis(NOW - 1000),
-    };
-    hub.append(&[Record::ClockMoved(moved), notified(NOW)]);
+    hub.append(&[clock_moved(), notified(NOW)]);
     hub.worker.round().unwrap();
     assert!(hub.commands.try_recv().is_err());
+}
+
+#[test]
+fn after_a_clock_jump_retention_by_size_drops_nothing_for_its_age() {
+    let mut hub = hub(RARELY, small(40_000));
+    hub.append(&vec![large(NOW - 31 * DAY); 10]);
+    hub.append(&[clock_moved()]);
+    hub.worker.round().unwrap();
+    assert_eq!(hub.write_trim().0, 4);
+}
+
+fn clock_moved() -> Record {
+    Record::ClockMoved(hub_core::record::ClockMoved {
+        delta_ms: 40 * DAY,
+        at: Timestamp::from_millis(NOW - 1000),
+    })
 }
 
 #[test]
