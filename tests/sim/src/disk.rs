@@ -19,8 +19,10 @@ use crate::rng::Rng;
 const SECTOR: usize = 512;
 /// The unit in which the epoch file is written.
 const EPOCH_SLOT: usize = 4096;
-/// The writes for which the reserve has room.
-const RESERVE: u32 = 8;
+/// The most writes for which the reserve has room.
+pub(crate) const RESERVE: u64 = 8;
+/// The bytes at the beginning of a file in which half of the flipped bits are: those say how to read the rest.
+const HEADER: usize = 64;
 
 /// The disk of one machine.
 #[derive(Debug, Clone)]
@@ -48,12 +50,38 @@ struct DiskState {
 pub(crate) struct Faults {
     /// Whether there is no room for new data.
     pub(crate) full: bool,
-    /// The writes for which there is room all the same, because the reserve was released.
+    /// The writes for which the reserve has room once it is released.
     pub(crate) reserve: u32,
+    /// The writes for which there is room all the same, because the reserve was released.
+    pub(crate) released: u32,
     /// The number of writes and syncs until one fails; the next one at 0.
     pub(crate) failing: Option<u32>,
-    /// The number of writes, syncs and renames until the machine goes off in the middle of one.
-    pub(crate) cut: Option<u32>,
+    /// The call in the middle of which the machine goes off.
+    pub(crate) cut: Option<Cut>,
+}
+
+/// A call in which the machine may go off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    /// A write to a file.
+    Write,
+    /// A sync of a file.
+    Sync,
+    /// A rename of a file.
+    Rename,
+    /// A sync of a directory.
+    SyncNames,
+    /// A commit of the store.
+    Store,
+}
+
+/// The call in the middle of which the machine goes off.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cut {
+    /// Its kind; `None` if it may be any.
+    pub(crate) call: Option<Call>,
+    /// The number of such calls before it.
+    pub(crate) after: u32,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -169,12 +197,17 @@ impl SimDisk {
         self.with(|it| it.syncs)
     }
 
-    /// Flips a bit in the newest file with this extension. Returns false if there is none.
-    pub(crate) fn flip(&self, extension: &str) -> bool {
+    /// Whether there is a file of this name.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.with(|it| it.names.contains_key(path))
+    }
+
+    /// Flips a bit in the newest file with this extension. Returns which; `None` if there is none.
+    pub(crate) fn flip(&self, extension: &str) -> Option<PathBuf> {
         self.with(|it| {
             let named = |path: &&PathBuf| path.extension().is_some_and(|it| it == extension);
             let newest = it.names.keys().filter(named).max().cloned();
-            it.flip(newest.as_deref())
+            it.flip(newest.as_deref()).then_some(newest).flatten()
         })
     }
 
@@ -204,10 +237,12 @@ impl DiskState {
         let Some(inode) = inode.and_then(|inode| self.inodes.get_mut(&inode)) else {
             return false;
         };
-        let at = self.rng.index(inode.seen.len().max(1));
+        let most = *self.rng.pick(&[HEADER, usize::MAX]);
+        let at = self.rng.index(inode.seen.len().clamp(1, most));
+        let bit = self.rng.below(8);
         for content in [&mut inode.seen, &mut inode.durable] {
             if let Some(byte) = content.get_mut(at) {
-                *byte ^= 1;
+                *byte ^= 1 << bit;
             }
         }
         true
@@ -242,13 +277,14 @@ impl DiskState {
     }
 
     /// Whether the machine goes off in this call.
-    fn is_cut(&mut self) -> bool {
-        match &mut self.faults.cut {
-            Some(0) => {
+    fn is_cut(&mut self, call: Call) -> bool {
+        let cut = self.faults.cut.as_mut();
+        match cut.filter(|it| it.call.is_none_or(|of| of == call)) {
+            Some(Cut { after: 0, .. }) => {
                 self.faults.cut = None;
                 self.is_off = true;
             }
-            Some(left) => *left -= 1,
+            Some(cut) => cut.after -= 1,
             None => {}
         }
         self.is_off
@@ -256,9 +292,9 @@ impl DiskState {
 
     /// Whether a write finds no room.
     fn is_out_of_room(&mut self) -> bool {
-        let has_reserve = self.faults.reserve > 0;
-        self.faults.reserve = self.faults.reserve.saturating_sub(1);
-        self.faults.full && !has_reserve
+        let is_released = self.faults.released > 0;
+        self.faults.released = self.faults.released.saturating_sub(1);
+        self.faults.full && !is_released
     }
 
     fn fails(&mut self) -> bool {
@@ -276,7 +312,7 @@ impl DiskState {
     }
 
     fn write(&mut self, inode: u64, at: usize, bytes: &[u8]) -> io::Result<()> {
-        let cut = self.is_cut();
+        let cut = self.is_cut(Call::Write);
         let fails = self.fails();
         // The log has its room from the beginning, but a file system that copies on write needs more.
         let grows = self
@@ -303,7 +339,7 @@ impl DiskState {
 
     fn sync_inode(&mut self, inode: u64) -> io::Result<()> {
         self.syncs += 1;
-        if self.is_cut() {
+        if self.is_cut(Call::Sync) {
             return Err(failed());
         }
         let fails = self.fails();
@@ -319,7 +355,7 @@ impl DiskState {
     }
 
     fn sync_dir(&mut self, dir: &Path) -> io::Result<()> {
-        if self.is_cut() || self.fails() {
+        if self.is_cut(Call::SyncNames) || self.fails() {
             return Err(failed());
         }
         let (synced, rest) = std::mem::take(&mut self.unsynced_names)
@@ -372,14 +408,16 @@ impl ProcessDisk {
         self.disk.faults().full
     }
 
-    /// Makes room for some writes.
+    /// Makes room for some writes, unless that was done since the disk became full.
     pub(crate) fn release_reserve(&self) {
-        self.disk.set_faults(|it| it.reserve = RESERVE);
+        self.disk
+            .set_faults(|it| it.released += std::mem::take(&mut it.reserve));
     }
 
     /// Whether a call of the store fails now, or the machine goes off in it.
     pub(crate) fn fails(&self) -> bool {
-        self.disk.with(|state| state.is_cut() || state.fails())
+        self.disk
+            .with(|state| state.is_cut(Call::Store) || state.fails())
     }
 
     /// Decides something that the disk decides.
@@ -434,7 +472,7 @@ impl Disk for ProcessDisk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.call(|it| {
-            if it.is_cut() {
+            if it.is_cut(Call::Rename) {
                 return Err(failed());
             }
             let inode = it.names.get(from).copied().ok_or_else(missing)?;

@@ -26,6 +26,9 @@ use crate::rng::Rng;
 use crate::store::{EPOCH, ModelStore, Stored, files};
 use crate::time::Clocks;
 
+/// A byte cap that no log reaches.
+const UNREACHED: u64 = 1 << 30;
+
 /// The settings of a hub, which stay the same over its restarts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settings {
@@ -51,13 +54,19 @@ impl Settings {
             },
             retention: RetentionPolicy {
                 max_age_ms: 30 * 24 * 3600 * 1000,
-                max_bytes: *rng.pick(&[40 << 10, 100 << 10, 1 << 30]),
+                max_bytes: *rng.pick(&[16 << 10, 40 << 10, 100 << 10, UNREACHED]),
             },
             limits: WakeLimits {
                 per_sender_per_minute: limits.0,
                 per_hour: limits.1,
             },
         }
+    }
+
+    /// How long the log keeps a record in milliseconds, if it has room for all.
+    pub(crate) fn kept_ms(&self) -> Option<i64> {
+        let policy = &self.retention;
+        (policy.max_bytes == UNREACHED).then_some(policy.max_age_ms)
     }
 
     /// Whether the limits never hold anything back.

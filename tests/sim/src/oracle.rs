@@ -7,6 +7,8 @@ use hub_core::record::{Record, SettleReason};
 use hub_log::Event;
 use hub_protocol::{InboxName, ProjectName, Seq};
 
+const DAY_MS: i64 = 24 * 3_600_000;
+
 /// A broken promise.
 pub(crate) type Broken = String;
 
@@ -40,8 +42,8 @@ pub(crate) struct Lease {
 pub(crate) struct Oracle {
     /// The fold of the records that readers have seen.
     pub(crate) state: State,
-    /// The content of each record that readers have seen.
-    seen: BTreeMap<Seq, u64>,
+    /// The content of each record that readers have seen, and the true time.
+    seen: BTreeMap<Seq, (u64, i64)>,
     /// The texts of notifications that clients posted, and their numbers.
     pub(crate) texts: BTreeMap<String, Seq>,
     /// The notifications of clients.
@@ -62,12 +64,19 @@ pub(crate) struct Oracle {
     pub(crate) leases: BTreeMap<Spot, Lease>,
     /// The readers that began to wait in this step, and thereby lost what they had.
     pub(crate) waiting: BTreeSet<String>,
+    /// What readers give back in this step. The hub knows a lease by its reader's name, so a reader of that name that has got
+    /// the place again by now loses it too.
+    pub(crate) given_back: BTreeSet<(Option<String>, Spot)>,
     /// Life and sending time of each text.
     pub(crate) lives: BTreeMap<String, (i64, i64)>,
     /// The most by which the wall clock may differ from what the hub knows, in milliseconds.
     pub(crate) unnoticed_ms: i64,
     /// The jumps that the log has records of, since the hub last knew the wall clock, in milliseconds.
     pub(crate) recorded_ms: i64,
+    /// How long the log keeps a record in milliseconds, if it has room for all.
+    kept_ms: Option<i64>,
+    /// The true time of the last jump that the log has a record of.
+    jumped_ms: Option<i64>,
     /// The answered questions.
     answered: BTreeMap<Seq, Seq>,
 }
@@ -89,6 +98,14 @@ fn is_own(text: &str) -> bool {
 }
 
 impl Oracle {
+    /// Promises nothing yet, but that the log keeps each record for `kept_ms`.
+    pub(crate) fn new(kept_ms: Option<i64>) -> Self {
+        Self {
+            kept_ms,
+            ..Self::default()
+        }
+    }
+
     /// Takes an event that a reader sees now, at the true time `now_ms`.
     pub(crate) fn see(&mut self, event: &Event, now_ms: i64) -> Result<(), Broken> {
         let seq = event.seq();
@@ -99,7 +116,8 @@ impl Oracle {
             ));
         }
         let entry = event.entry();
-        self.seen.insert(seq, hash(entry.kind, &entry.payload));
+        let content = hash(entry.kind, &entry.payload);
+        self.seen.insert(seq, (content, now_ms));
         let record = event.record().ok_or("a record cannot be decoded")?;
         let before: Vec<Spot> = match record {
             Record::Settled(it) if it.inbox.is_none() => self.spots_of(&it.ids),
@@ -128,8 +146,28 @@ impl Oracle {
                 self.drop_all(|spot| spot.0 == it.project && spot.1 == it.inbox);
             }
             Record::Reset(it) => self.drop_all(|spot| spot.0 == it.project),
-            Record::ClockMoved(it) => self.recorded_ms += it.delta_ms,
+            Record::ClockMoved(it) => {
+                self.recorded_ms += it.delta_ms;
+                self.jumped_ms = Some(now_ms);
+            }
+            Record::Trimmed(it) => self.check_age(it.below, now_ms)?,
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Checks that retention drops nothing before its time. For a day after a jump of the clock it knows no ages; after a jump
+    /// that the log has no record of, it takes wrong ones for true.
+    fn check_age(&self, below: Seq, now_ms: i64) -> Result<(), Broken> {
+        let last = self.seen.get(&(below - 1));
+        let (Some(kept_ms), Some((_, seen_ms))) = (self.kept_ms, last) else {
+            return Ok(());
+        };
+        let age_ms = now_ms - seen_ms;
+        let since_jump_ms = self.jumped_ms.map_or(0, |at| now_ms - at);
+        if since_jump_ms + self.unnoticed_ms < DAY_MS && age_ms < kept_ms {
+            let last = below - 1;
+            return Err(format!("record {last} is dropped after {age_ms} ms"));
         }
         Ok(())
     }
@@ -300,6 +338,10 @@ impl Oracle {
         self.delivered.insert(spot.clone());
         self.marked.insert(spot.clone());
         self.leases.remove(&spot);
+        if self.given_back.contains(&(by.cloned(), spot.clone())) {
+            self.marked.remove(&spot);
+            return Ok(());
+        }
         // A reader that waits twice under one name loses what it gets first.
         if by.is_none_or(|it| !self.waiting.contains(it)) {
             let by = by.cloned();
@@ -318,15 +360,22 @@ impl Oracle {
         }
     }
 
-    /// Checks that a log still contains every record that readers saw.
-    pub(crate) fn compare(&self, entries: &[hub_log::journal::Entry]) -> Result<(), Broken> {
-        for entry in entries {
-            let known = self.seen.get(&entry.seq);
-            if known.is_some_and(|it| *it != hash(entry.kind, &entry.payload)) {
-                return Err(format!(
-                    "record {} is another one after the restart",
-                    entry.seq
-                ));
+    /// Checks that a log contains every record from `first` on, as readers saw it: of its two copies, at most one is damaged.
+    pub(crate) fn compare(
+        &self,
+        first: Seq,
+        entries: &[hub_log::journal::Entry],
+    ) -> Result<(), Broken> {
+        if entries.is_empty() {
+            return Err(format!("the log ends before record {first}"));
+        }
+        for (seq, entry) in (first..).zip(entries) {
+            if entry.seq != seq {
+                return Err(format!("the log has lost record {seq}"));
+            }
+            let known = self.seen.get(&seq);
+            if known.is_some_and(|it| it.0 != hash(entry.kind, &entry.payload)) {
+                return Err(format!("record {seq} is another one after the restart"));
             }
         }
         Ok(())

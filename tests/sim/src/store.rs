@@ -406,10 +406,11 @@ impl Store for ModelStore {
     fn next_readable(&self, from: Seq, to: Seq) -> Result<Option<Seq>, JournalError> {
         self.alive()?;
         let stored = self.0.stored.entries();
-        Ok(stored
-            .range(from..=to.max(from))
-            .next()
-            .map(|(seq, _)| *seq))
+        let first = self.0.epoch_file.last().first;
+        let whole = { stored.range(first..).zip(first..) }.take_while(|((seq, _), at)| *seq == at);
+        let last = whole.last().map_or(first - 1, |(_, at)| at);
+        // As in `run`: nothing behind a lost record.
+        Ok((from <= last.min(to.max(from))).then_some(from.max(first)))
     }
 
     fn note_lost(&self, range: LostRange) {

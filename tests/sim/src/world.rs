@@ -1,5 +1,6 @@
 //! The world: one hub, its machine and its clients, and the order in which everything happens.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use hub_core::command::Command;
@@ -19,6 +20,9 @@ use crate::time::Clocks;
 
 mod end;
 mod faults;
+mod shares;
+
+use shares::{Act, Shares};
 
 /// The most ticks in one pause: more means that the hub asks for one after another for ever.
 const MOST_TICKS: u32 = 5_000;
@@ -28,6 +32,7 @@ pub(crate) struct World {
     pub(crate) rng: Rng,
     pub(crate) clocks: Clocks,
     pub(crate) settings: Settings,
+    shares: Shares,
     pub(crate) machine: Machine,
     pub(crate) process: Option<Process>,
     pub(crate) oracle: Oracle,
@@ -44,8 +49,8 @@ pub(crate) struct World {
     troubles: u32,
     /// Whether the machine that goes off in the middle of a call loses its power.
     cuts_power: bool,
-    /// Whether a bit of a snapshot has flipped.
-    has_flipped: bool,
+    /// The last snapshot in which a bit has flipped.
+    flipped: Option<PathBuf>,
     has_damaged: bool,
     /// The faults so far.
     pub(crate) faults: u64,
@@ -68,6 +73,7 @@ impl World {
     pub(crate) fn new(seed: u64, prints: bool) -> Self {
         let mut rng = Rng::new(seed);
         let settings = Settings::random(&mut rng);
+        let shares = Shares::random(&mut rng);
         let machine = Machine::new(rng.fork());
         let clocks = Clocks::default();
         let clocks_lead = clocks.lead_ms();
@@ -76,9 +82,10 @@ impl World {
             rng,
             clocks,
             settings,
+            shares,
             machine,
             process: None,
-            oracle: Oracle::default(),
+            oracle: Oracle::new(settings.kept_ms()),
             story,
             step: 0,
             queue: Vec::new(),
@@ -88,7 +95,7 @@ impl World {
             known_lead_ms: clocks_lead,
             troubles: 0,
             cuts_power: false,
-            has_flipped: false,
+            flipped: None,
             has_damaged: false,
             faults: 0,
             settled_head: 0,
@@ -99,7 +106,7 @@ impl World {
     /// Lets `steps` things happen, and then checks that everything ends well.
     pub(crate) fn run(&mut self, steps: u64) -> Result<(), Broken> {
         let settings = self.settings;
-        tell!(self, "settings {settings:?}");
+        tell!(self, "settings {settings:?}, {:?}", self.shares);
         // In every seed, the machine fails at least once.
         let certain = self.rng.between(steps / 4, steps - 1);
         while self.step < steps {
@@ -117,27 +124,27 @@ impl World {
     }
 
     fn happen(&mut self) -> Result<(), Broken> {
-        match self.rng.below(100) {
-            0..20 => self.publish(),
-            20..22 => self.publish_again(),
-            22..34 => self.wait(),
-            34..44 => self.use_batch(),
-            44..46 => self.hang_up(),
-            46..50 => self.manage(),
-            50..56 => self.hook(),
-            56..59 => self.answer(),
-            59..79 => {
+        match self.shares.pick(&mut self.rng) {
+            Act::Publish => self.publish(),
+            Act::PublishAgain => self.publish_again(),
+            Act::Wait => self.wait(),
+            Act::UseBatch => self.use_batch(),
+            Act::HangUp => self.hang_up(),
+            Act::Manage => self.manage(),
+            Act::Hook => self.hook(),
+            Act::Answer => self.answer(),
+            Act::Write => {
                 let most = self.rng.index(self.queue.len() + 1) + 1;
                 self.write(most)?;
             }
-            79..90 => {
+            Act::Pass => {
                 let ms = self.pause();
                 self.pass(ms)?;
             }
-            90..93 => self.archive()?,
-            93..96 => self.with_process(|it| it.copy()),
-            96..97 => self.with_process(|it| it.mark()),
-            _ => self.fault()?,
+            Act::Archive => self.archive()?,
+            Act::Copy => self.with_process(|it| it.copy()),
+            Act::Mark => self.with_process(|it| it.mark()),
+            Act::Fault => self.fault()?,
         }
         self.notice_death();
         Ok(())
@@ -145,11 +152,17 @@ impl World {
 
     /// Returns how long nothing happens.
     fn pause(&mut self) -> u64 {
+        // A hub whose disk is full tries again every second.
+        let hours = if self.machine.disk.faults().full {
+            1
+        } else {
+            6
+        };
         match self.rng.below(100) {
             0..60 => self.rng.between(1, 200),
             60..90 => self.rng.between(200, 10_000),
             90..98 => self.rng.between(10_000, 120_000),
-            _ => self.rng.between(120_000, 6 * 3_600_000),
+            _ => self.rng.between(120_000, hours * 3_600_000),
         }
     }
 
@@ -206,8 +219,7 @@ impl World {
             return self.die_answering();
         }
         self.see()?;
-        self.known_lead_ms = self.clocks.lead_ms();
-        self.oracle.recorded_ms = 0;
+        self.known_lead_ms += std::mem::take(&mut self.oracle.recorded_ms);
         let head = self.oracle.state.head();
         tell!(
             self,
@@ -331,6 +343,7 @@ impl World {
             self.machine.disk.lose_power();
         }
         self.machine.disk.kill();
+        self.decay();
         self.process = None;
         self.queue.clear();
         self.publish_lost();
@@ -353,7 +366,12 @@ impl World {
         if self.clocks.mono_ms < self.start_ms && self.rng.chance(90) {
             return Ok(());
         }
-        self.start()
+        self.start()?;
+        // Failures come in bursts.
+        if self.process.is_some() && self.rng.chance(20) {
+            self.cut_later();
+        }
+        Ok(())
     }
 
     /// Starts the hub, and checks that it has lost nothing.
@@ -366,6 +384,9 @@ impl World {
                 self.machine.disk.set_faults(|it| it.failing = None);
                 self.machine.offered = None;
                 self.start_ms = self.clocks.mono_ms + 1_000;
+                if self.machine.disk.faults().full && self.rng.chance(30) {
+                    self.fill();
+                }
                 return Ok(());
             }
             Err(error) => return Err(format!("the hub does not start: {error}")),
@@ -415,8 +436,8 @@ impl World {
             let entries = process.journal.read(at, 1 << 20);
             let entries =
                 entries.map_err(|error| format!("the journal cannot be read: {error}"))?;
-            self.oracle.compare(&entries)?;
-            at = entries.last().map_or(at, |it| it.seq) + 1;
+            self.oracle.compare(at, &entries)?;
+            at += entries.len() as u64;
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ struct Request {
     texts: Vec<String>,
     once: Option<IdempotencyKey>,
     answers: Option<Seq>,
-    /// The true time of its first sending.
+    /// When it was sent first, by the time that the hub may have counted at most.
     first_ms: i64,
     /// Whether a try had no answer, so that it may be stored.
     is_unsure: bool,
@@ -147,7 +147,7 @@ impl World {
             texts,
             once,
             answers,
-            first_ms: self.clocks.boot_ms,
+            first_ms: self.counted_ms(),
             is_unsure: false,
         };
         if self.process.is_some() {
@@ -182,7 +182,12 @@ impl World {
 
     /// Whether the hub may have forgotten its key, which it keeps for a day by its clock.
     fn is_old(&self, request: &Request) -> bool {
-        self.clocks.boot_ms - request.first_ms > 12 * HOUR_MS.cast_signed()
+        self.counted_ms() - request.first_ms > 12 * HOUR_MS.cast_signed()
+    }
+
+    /// The true time, and the jumps that the hub may have taken for time.
+    fn counted_ms(&self) -> i64 {
+        self.clocks.boot_ms + self.oracle.unnoticed_ms
     }
 
     fn submit(&mut self, mut request: Request) {

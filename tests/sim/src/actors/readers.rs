@@ -59,9 +59,17 @@ impl Readers {
     /// A reader that waits again has lost what it got under its name.
     pub(crate) fn forget_leases_of_waiting(asks: &[Ask], oracle: &mut Oracle) {
         oracle.waiting.clear();
+        oracle.given_back.clear();
         for ask in asks {
-            if let Ask::Wait { spec, .. } = ask {
-                oracle.waiting.extend(spec.name.clone());
+            match ask {
+                Ask::Wait { spec, .. } => oracle.waiting.extend(spec.name.clone()),
+                Ask::GiveBack { claim, .. } => {
+                    let spots = spots(&claim.project, &claim.items).into_iter();
+                    oracle
+                        .given_back
+                        .extend(spots.map(|it| (claim.by.clone(), it)));
+                }
+                _ => {}
             }
         }
         let waits =

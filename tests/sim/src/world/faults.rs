@@ -1,5 +1,6 @@
 //! Faults: of the machine, of its disk and of its clocks.
 
+use crate::disk::{Call, Cut, RESERVE};
 use crate::machine::Machine;
 use crate::oracle::Broken;
 use crate::world::{World, tell};
@@ -10,12 +11,12 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 impl World {
     pub(crate) fn fault(&mut self) -> Result<(), Broken> {
         self.faults += 1;
-        match self.rng.below(10) {
+        match self.rng.below(11) {
             0..2 => self.crash(),
-            2..4 => self.cut_later(),
-            4 => self.fail_later(),
-            5..7 => self.fill(),
-            7 => {
+            2..5 => self.cut_later(),
+            5 => self.fail_later(),
+            6..8 => self.fill(),
+            8 => {
                 let jumps = [
                     -25 * HOUR_MS,
                     -90_000,
@@ -26,7 +27,7 @@ impl World {
                 let jump = *self.rng.pick(&jumps);
                 self.jump(jump);
             }
-            8 => {
+            9 => {
                 let ms = self.rng.between(60_000, 10 * 3_600_000);
                 tell!(self, "the machine sleeps for {ms} ms");
                 self.clocks.sleep(ms);
@@ -47,10 +48,16 @@ impl World {
             self.machine.disk.kill();
         }
         self.die();
+    }
+
+    /// Damages some of what is on the disk, while no hub runs.
+    pub(super) fn decay(&mut self) {
         // The older snapshot stands in for one damaged one.
-        if !self.has_flipped && self.rng.chance(10) && self.machine.disk.flip("snapshot") {
-            self.has_flipped = true;
-            tell!(self, "a bit of the newest snapshot flips");
+        let disk = &self.machine.disk;
+        let is_damaged = { self.flipped.as_ref() }.is_some_and(|path| disk.has(path));
+        if !is_damaged && self.rng.chance(50) {
+            self.flipped = disk.flip("snapshot");
+            tell!(self, "a bit of a snapshot flips: {:?}", self.flipped);
         }
         if !self.has_damaged && self.rng.chance(20) {
             self.damage_a_copy();
@@ -68,16 +75,28 @@ impl World {
         tell!(self, "a copy of a record is damaged: {}", self.has_damaged);
     }
 
-    /// Ends the process in the middle of a later call.
-    fn cut_later(&mut self) {
-        let calls = u32::try_from(self.rng.below(12)).unwrap_or(0);
+    /// Ends the process in the middle of a later call: of any, or of one kind, because some kinds are rare.
+    pub(super) fn cut_later(&mut self) {
+        let kinds = [
+            None,
+            Some(Call::Write),
+            Some(Call::Sync),
+            Some(Call::Rename),
+            Some(Call::SyncNames),
+            Some(Call::SyncNames),
+            Some(Call::Store),
+        ];
+        let call = *self.rng.pick(&kinds);
+        let most = if call.is_some() { 3 } else { 12 };
+        let after = u32::try_from(self.rng.below(most)).unwrap_or(0);
         let power = self.rng.chance(50);
         tell!(
             self,
-            "the machine goes off in {calls} calls, power: {power}"
+            "the machine goes off in a call, {call:?}, after {after}, power: {power}"
         );
         self.cuts_power = power;
-        self.machine.disk.set_faults(|it| it.cut = Some(calls));
+        let cut = Some(Cut { call, after });
+        self.machine.disk.set_faults(|it| it.cut = cut);
     }
 
     fn fail_later(&mut self) {
@@ -87,10 +106,13 @@ impl World {
         self.troubles += 1;
     }
 
-    fn fill(&mut self) {
+    pub(super) fn fill(&mut self) {
         let full = !self.machine.disk.faults().full;
         tell!(self, "the disk is full: {full}");
-        self.machine.disk.set_faults(|it| it.full = full);
+        let reserve = u32::try_from(self.rng.between(0, RESERVE)).unwrap_or(0);
+        self.machine.disk.set_faults(|it| {
+            (it.full, it.reserve, it.released) = (full, reserve, 0);
+        });
         self.troubles += 1;
     }
 
