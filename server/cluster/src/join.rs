@@ -20,7 +20,7 @@ use hub_log::journal::sled::{DirLock, Files, Options};
 use hub_protocol::Epoch;
 use serde::{Deserialize, Serialize};
 
-use super::signature::Keys;
+use super::signature::CallKeys;
 use super::{connection, lease};
 use crate::journal::base;
 use crate::journal::{MAX_MESSAGE, SharedLog, SharedLogError};
@@ -49,7 +49,7 @@ pub struct ClusterConnection<N = JetStream> {
     /// What tells this machine from others; `None` if nothing does.
     pub machine: Option<String>,
     /// The keys that sign calls.
-    pub keys: Keys,
+    pub keys: CallKeys,
     /// The stream.
     pub shared: Arc<SharedLog<N>>,
 }
@@ -102,7 +102,7 @@ impl Membership {
 pub(super) async fn connect(settings: ClusterSettings) -> anyhow::Result<ClusterConnection> {
     let node = node_name(&settings)?;
     check_name("cluster.name", &settings.name)?;
-    let keys = Keys::load(&settings)?;
+    let keys = CallKeys::load(&settings)?;
     let client = connection::connect(&settings, &node, connection::log).await?;
     let context = ContextBuilder::new()
         .timeout(TIMEOUT)

@@ -64,7 +64,7 @@ mod signature;
 mod wire;
 
 pub use join::{ClusterConnection, Joined, join};
-pub use signature::Keys;
+pub use signature::CallKeys;
 
 use nodes::Nodes;
 use wire::CallId;
@@ -96,7 +96,7 @@ struct ClusterInner<N> {
     node: String,
     run: String,
     machine: Option<String>,
-    keys: Keys,
+    keys: CallKeys,
     clock: Arc<dyn Clock>,
     hub: Hub,
     journal: Arc<JetStreamJournal<N>>,

@@ -20,12 +20,12 @@ const SIGNATURE: &str = "Hub-Signature";
 
 /// This hub's own key, and those by which it knows the other hubs.
 #[derive(Default)]
-pub struct Keys {
+pub struct CallKeys {
     own: Option<KeyPair>,
     nodes: BTreeMap<String, KeyPair>,
 }
 
-impl Keys {
+impl CallKeys {
     /// Reads the keys that the settings name.
     pub(super) fn load(settings: &ClusterSettings) -> anyhow::Result<Self> {
         let mut nodes = BTreeMap::new();
@@ -106,12 +106,12 @@ fn own_key(creds: &Path) -> anyhow::Result<Option<KeyPair>> {
 mod tests {
     use super::*;
 
-    fn keys(own: &KeyPair, nodes: &[(&str, &KeyPair)]) -> Keys {
+    fn keys(own: &KeyPair, nodes: &[(&str, &KeyPair)]) -> CallKeys {
         let copy = |key: &KeyPair| KeyPair::from_public_key(&key.public_key()).unwrap();
         let nodes = nodes
             .iter()
             .map(|(node, key)| ((*node).to_owned(), copy(key)));
-        Keys {
+        CallKeys {
             own: Some(KeyPair::from_seed(&own.seed().unwrap()).unwrap()),
             nodes: nodes.collect(),
         }

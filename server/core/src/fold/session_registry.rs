@@ -10,9 +10,7 @@ use super::sessions::Sessions;
 use super::transaction::Transaction;
 use super::{Leased, State, texts};
 use crate::command::{Hook, Refusal};
-use crate::record::{
-    InboxClosed, Record, SessionEnded, SessionSet, Turn, TurnCause, TurnNoted,
-};
+use crate::record::{InboxClosed, Record, SessionEnded, SessionSet, Turn, TurnCause, TurnNoted};
 
 /// The highest number that is added to a name that several sessions want.
 const MAX_NUMBER: usize = 99;

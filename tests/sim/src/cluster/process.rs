@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use hub_cluster::journal::{JetStreamJournal, SharedLog};
-use hub_cluster::{Cluster, ClusterConnection, Keys};
+use hub_cluster::{CallKeys, Cluster, ClusterConnection};
 use hub_config::ClusterSettings;
 use hub_core::rule::RuleSet;
 use hub_core::time::Clock;
@@ -132,7 +132,7 @@ impl Machine {
             node: self.name.clone(),
             run,
             machine: Some(format!("machine {}", self.index)),
-            keys: Keys::default(),
+            keys: CallKeys::default(),
             shared,
         };
         let own = (Arc::clone(&journal), snapshots);
