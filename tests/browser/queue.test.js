@@ -616,7 +616,7 @@ test("an answer that lost against that of the terminal is shown as one nowhere",
     async () => (await stored(hub, id)).delivery === "delivered" || undefined,
     { what: "the agent was given the answer" },
   );
-  await feed.getByText("✓ you: deny: too late").waitFor();
+  await feed.getByText("✓ you: reject: too late").waitFor();
   await hub.hook(
     "claude",
     {
@@ -632,9 +632,9 @@ test("an answer that lost against that of the terminal is shown as one nowhere",
     .filter({ hasText: "login continued: its plan is settled." })
     .waitFor();
   assert.equal(await page.getByText("was answered elsewhere").count(), 0);
-  await feed.getByText("✗ you: deny: too late").waitFor();
+  await feed.getByText("✗ you: reject: too late").waitFor();
   await feed.reload();
-  await feed.getByText("✗ you: deny: too late").waitFor();
+  await feed.getByText("✗ you: reject: too late").waitFor();
 });
 
 test("several permissions are approved together only after each was on the screen to its end", async () => {
