@@ -70,7 +70,7 @@ fn a_permission_given_in_the_terminal_closes_its_question_while_the_tool_runs() 
     assert_eq!(settled["by"], "resumed");
     assert!(hub.open_questions().is_empty());
     let said = hub.refused(&["answer", &id, "deny"]);
-    assert!(said.contains("withdrawn"), "{said}");
+    assert!(said.contains("is settled in its terminal"), "{said}");
     until("the tool runs", || {
         hub.project().join("there").exists().then_some(())
     });

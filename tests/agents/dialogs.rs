@@ -90,7 +90,7 @@ fn a_dialog_that_was_answered_in_its_terminal_takes_no_other_answer() {
     hub.published("Agent main completed");
     assert!(hub.open_questions().is_empty());
     let said = hub.refused(&["answer", &id, "Blue"]);
-    assert!(said.contains("withdrawn"), "{said}");
+    assert!(said.contains("is settled in its terminal"), "{said}");
     hub.waiter("primary", "rewake");
     assert_eq!(claude.model.requests().len(), 2, "nothing was told later");
 }
