@@ -15,6 +15,7 @@ RULES = {
         "invalid type: floating point `[0-9]{16}",
     ],
     "answerNeed": [
+        "an answer to this has no reader$",
         "give exactly one of choices, verdict",
         "this (question |plan |form )?takes ",
         "this plan can be allowed or denied$",
