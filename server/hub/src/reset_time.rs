@@ -13,13 +13,21 @@ use jiff::{ToSpan, Zoned};
 /// The longest time that a limit lasts, in milliseconds: a weekly limit, with a day for a wrong clock.
 const LONGEST_MS: i64 = 8 * 24 * 3600 * 1000;
 
-/// Returns the time that `message` names, if it is in the future and within eight days.
+/// A minute, in milliseconds.
+const MINUTE_MS: i64 = 60_000;
+
+/// Returns the time that `message` names, if it is within eight days. If it passed less than a minute ago, it is a minute
+/// later: the clocks differ, or the limit lasts until the end of that minute.
 pub(crate) fn reset_time(message: &str, now: Timestamp) -> Option<Timestamp> {
     let found = in_seconds(message)
         .or_else(|| in_words(message, now))
         .or_else(|| on_the_clock(message, now, TimeZone::system()))?;
     let wait = found.as_millis() - now.as_millis();
-    (0..=LONGEST_MS).contains(&wait).then_some(found)
+    match wait {
+        1..=LONGEST_MS => Some(found),
+        _ if -MINUTE_MS < wait && wait <= 0 => Some(found.plus_millis(MINUTE_MS)),
+        _ => None,
+    }
 }
 
 fn in_seconds(message: &str) -> Option<Timestamp> {
@@ -46,13 +54,6 @@ fn in_words(message: &str, now: Timestamp) -> Option<Timestamp> {
         None => next(time, &a_minute_ago)?,
     };
     let at = at.to_zoned(zone).ok()?;
-    // The clocks differ, or the limit lasts until the end of that minute.
-    let is_past = a_minute_ago < at && at <= now;
-    let at = if is_past {
-        at.checked_add(1.minute()).ok()?
-    } else {
-        at
-    };
     Some(Timestamp::from_millis(at.timestamp().as_millisecond()))
 }
 
@@ -146,6 +147,16 @@ mod tests {
                 let found = reset_time(words, now.parse().unwrap());
                 assert_eq!(found, Some(expected.parse().unwrap()), "{now}");
             }
+        }
+        for (now, expected) in [
+            ("2026-11-23T14:59:59.999Z", Some("2026-11-23T15:00:00Z")),
+            ("2026-11-23T15:00:00Z", Some("2026-11-23T15:01:00Z")),
+            ("2026-11-23T15:00:59.999Z", Some("2026-11-23T15:01:00Z")),
+            ("2026-11-23T15:01:00Z", None),
+        ] {
+            let found = reset_time("limit reached|1795446000", now.parse().unwrap());
+            let expected = expected.map(|at| at.parse().unwrap());
+            assert_eq!(found, expected, "{now}");
         }
     }
 
