@@ -1,11 +1,9 @@
 //! The agents other than Claude Code, Codex CLI and Gemini CLI: each reports its turns, receives what is pending, and is
 //! woken if it can be.
 
-use std::time::Duration;
-
 use hub_agents::Agent;
+use hub_harness::Hub;
 use hub_harness::model::{Reply, rules};
-use hub_harness::{Hub, until, within};
 use serde_json::{Value, json};
 
 use crate::each;
@@ -125,70 +123,19 @@ impl Idle {
     }
 }
 
-/// Checks the whole life of a session that an extension wakes.
-pub(crate) fn is_woken_and_gets_news_in_a_turn(vendor: &Vendor) {
-    let idle = Idle::start(vendor);
-    idle.acts_as_its_session();
-    idle.is_woken();
-    idle.receives_in_a_turn();
-}
-
-/// Wakes the idle session in a series.
-pub(crate) fn a_series_of_wakes_by_the_module_loses_and_doubles_none(vendor: &Vendor) {
+/// Checks the whole life of a session that an extension wakes, and at last a series of wakes. One session, because some agents
+/// need longer to start than for all of this.
+pub(crate) fn gets_news_in_a_turn_and_a_series_of_wakes_by_the_module_loses_and_doubles_none(
+    vendor: &Vendor,
+) {
     let Some(series) = Series::of(vendor.agent, vendor.package(), "module") else {
         return;
     };
     let idle = Idle::start(vendor);
+    idle.acts_as_its_session();
+    idle.is_woken();
+    idle.receives_in_a_turn();
     series.run(&idle.hub, &idle.terminal.model, ("primary", "1s"));
-}
-
-/// Lets a tool ask the person for a permission, who allows it in the agent's own dialog.
-pub(crate) fn closes_a_permission_given_in_the_terminal(vendor: &Vendor) {
-    let (vendor, shell) = (vendor.asking(), vendor.tools.shell);
-    let hub = InstalledHub::without_hooks(Hub::builder());
-    let command = "hubctl notify 'it was allowed'";
-    let run = json!({"command": command, "description": "Run it"});
-    let model = vendor.install(&hub, rules([("Say it", Reply::tool(shell, run))]));
-    let terminal = vendor.open(&hub, model);
-    terminal.submit("Say it");
-    let question = hub.question();
-    let text = format!("Agent main needs a permission: {shell}: {command}");
-    assert_eq!(question["msg"], text, "{question}");
-    until("it is allowed", || {
-        terminal.pane.press(&["Enter"]);
-        let mut all = hub.get("/notifications");
-        let all: Vec<Value> = serde_json::from_value(all["notifications"].take()).ok()?;
-        all.iter()
-            .any(|it| it["msg"] == "it was allowed")
-            .then_some(())
-    });
-    hub.published("Agent main completed");
-    until("the question is closed", || {
-        hub.open_questions().is_empty().then_some(())
-    });
-}
-
-/// Interrupts a turn in the terminal: that is no completion, and the next turn's end is one.
-pub(crate) fn tells_an_interruption(vendor: &Vendor) {
-    let hub = InstalledHub::without_hooks(Hub::builder());
-    let sleep = json!({"command": "touch runs; sleep 100", "description": "Run it"});
-    let calls = [
-        ("Sleep", Reply::tool(vendor.tools.shell, sleep)),
-        ("Wake up", Reply::text("I am awake.")),
-    ];
-    let model = vendor.install(&hub, rules(calls));
-    let terminal = vendor.open(&hub, model);
-    terminal.submit("Sleep");
-    let runs = hub.project().join("runs");
-    until("it runs", || runs.exists().then_some(()));
-    until("it is interrupted", || {
-        terminal.pane.press(&["Escape"]);
-        let told = || hub.find_published("Agent main was interrupted").pop();
-        within(Duration::from_secs(1), told)
-    });
-    terminal.submit("Wake up");
-    hub.published("Agent main completed: I am awake.");
-    assert_eq!(hub.all_published("Agent main completed", 1).len(), 1);
 }
 
 /// The versions of the programs that the tests run, by their agents.

@@ -3,14 +3,13 @@
 use hub_agents::Agent;
 
 use crate::clients::{
-    a_series_of_wakes_by_the_module_loses_and_doubles_none,
-    closes_a_permission_given_in_the_terminal, is_woken_and_gets_news_in_a_turn,
-    receives_what_is_pending, reports_a_turn_and_receives_what_is_pending, tells_an_interruption,
+    gets_news_in_a_turn_and_a_series_of_wakes_by_the_module_loses_and_doubles_none,
+    receives_what_is_pending, reports_a_turn_and_receives_what_is_pending,
 };
 use crate::pane::{a_series_of_wakes_by_the_pane_loses_and_doubles_none, is_woken_by_its_pane};
 use crate::questions::{
-    closes_a_permission_before_the_command_ends, denies_a_subagent_from_the_hub,
-    is_allowed_from_the_hub, is_answered_from_the_hub, runs_again_what_is_always_allowed,
+    asks_for_permissions, closes_a_permission_before_the_command_ends, is_allowed_from_the_hub,
+    is_answered_from_the_hub, is_answered_from_the_hub_and_tells_an_interruption,
 };
 use crate::same_file::alerts_the_other_session_of_its_file;
 use crate::support::{Tools, Vendor};
@@ -32,23 +31,19 @@ macro_rules! each {
 
 each! {
     opencode_1 = OPENCODE_1:
-        reports_a_turn_and_receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
-        a_series_of_wakes_by_the_module_loses_and_doubles_none,
-        a_series_of_wakes_by_the_pane_loses_and_doubles_none,
-        closes_a_permission_given_in_the_terminal, is_allowed_from_the_hub, is_answered_from_the_hub,
-        denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file,
-        runs_again_what_is_always_allowed, tells_an_interruption;
+        reports_a_turn_and_receives_what_is_pending,
+        gets_news_in_a_turn_and_a_series_of_wakes_by_the_module_loses_and_doubles_none,
+        a_series_of_wakes_by_the_pane_loses_and_doubles_none, asks_for_permissions,
+        is_answered_from_the_hub_and_tells_an_interruption, alerts_the_other_session_of_its_file;
     // On a busy machine `opencode run` ends before its plugin has reported the turn's end. The plugin runs in a server, which is not
     // the program in the foreground of the pane, so the hub pastes nothing there.
     opencode_2 = OPENCODE_2:
-        receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
-        a_series_of_wakes_by_the_module_loses_and_doubles_none,
-        closes_a_permission_given_in_the_terminal, is_allowed_from_the_hub,
-        denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file,
-        runs_again_what_is_always_allowed;
+        receives_what_is_pending,
+        gets_news_in_a_turn_and_a_series_of_wakes_by_the_module_loses_and_doubles_none,
+        asks_for_permissions, alerts_the_other_session_of_its_file;
     pi = PI:
-        reports_a_turn_and_receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
-        a_series_of_wakes_by_the_module_loses_and_doubles_none,
+        reports_a_turn_and_receives_what_is_pending,
+        gets_news_in_a_turn_and_a_series_of_wakes_by_the_module_loses_and_doubles_none,
         a_series_of_wakes_by_the_pane_loses_and_doubles_none,
         alerts_the_other_session_of_its_file;
     qwen = QWEN:
@@ -64,12 +59,10 @@ each! {
         closes_a_permission_before_the_command_ends, is_woken_by_its_pane,
         a_series_of_wakes_by_the_pane_loses_and_doubles_none;
     kilo = KILO:
-        reports_a_turn_and_receives_what_is_pending, is_woken_and_gets_news_in_a_turn,
-        a_series_of_wakes_by_the_module_loses_and_doubles_none,
-        a_series_of_wakes_by_the_pane_loses_and_doubles_none,
-        closes_a_permission_given_in_the_terminal, is_allowed_from_the_hub, is_answered_from_the_hub,
-        denies_a_subagent_from_the_hub, alerts_the_other_session_of_its_file,
-        runs_again_what_is_always_allowed, tells_an_interruption;
+        reports_a_turn_and_receives_what_is_pending,
+        gets_news_in_a_turn_and_a_series_of_wakes_by_the_module_loses_and_doubles_none,
+        a_series_of_wakes_by_the_pane_loses_and_doubles_none, asks_for_permissions,
+        is_answered_from_the_hub_and_tells_an_interruption, alerts_the_other_session_of_its_file;
 }
 
 /// The input of the tool with which most agents ask.
@@ -80,9 +73,10 @@ pub(crate) const OPENCODE_1: Vendor = Vendor {
     agent: Agent::OpenCode,
     package: "node_modules/opencode-PLATFORM",
     program: "bin/opencode",
+    // Kilo Code asks whether to go on without snapshots if they take long, as on a busy machine.
     settings: (
         ".config/opencode/opencode.json",
-        r#"{"model": "anthropic/claude-sonnet-4-5",
+        r#"{"model": "anthropic/claude-sonnet-4-5", "snapshot": false,
             "provider": {"anthropic": {"options": {"baseURL": "{URL}/v1", "apiKey": "x"}}}}"#,
     ),
     downloads: Some("@opencode-ai/plugin"),
@@ -93,7 +87,7 @@ pub(crate) const OPENCODE_1: Vendor = Vendor {
     headless: &["run"],
     interactive: &[],
     ready: "Build · Claude Sonnet 4.5",
-    asking: r#"{"model": "anthropic/claude-sonnet-4-5", "permission": {"bash": "ask"},
+    asking: r#"{"model": "anthropic/claude-sonnet-4-5", "snapshot": false, "permission": {"bash": "ask"},
             "provider": {"anthropic": {"options": {"baseURL": "{URL}/v1", "apiKey": "x"}}}}"#,
     dialog: "",
     tools: Tools {

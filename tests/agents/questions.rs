@@ -1,8 +1,10 @@
 //! Questions and permissions of agents other than Claude Code: the person sees them, answers them from the hub where the agent
 //! takes an answer, and a decision in the terminal closes them while the command still runs.
 
+use std::time::Duration;
+
 use hub_harness::model::{Reply, rules};
-use hub_harness::{Hub, until};
+use hub_harness::{Hub, until, within};
 use serde_json::{Value, json};
 
 use crate::each::WHICH;
@@ -36,12 +38,41 @@ pub(crate) fn is_answered_from_the_hub(vendor: &Vendor) {
     let hub = InstalledHub::without_hooks(Hub::builder());
     let model = vendor.install(&hub, rules([(PROMPT, call(vendor.tools.asks))]));
     let terminal = vendor.open(&hub, model);
+    is_asked_in(&hub, &terminal);
+}
+
+fn is_asked_in(hub: &InstalledHub, terminal: &Terminal) {
     let _dashboard = hub.dashboard();
     terminal.submit(PROMPT);
-    let asked = is_asked_and_answered(&hub);
+    let asked = is_asked_and_answered(hub);
     terminal.model.until_received(ANSWER);
-    hub.published(" completed");
-    is_taken(&hub, &asked);
+    completes(hub, 1);
+    is_taken(hub, &asked);
+}
+
+/// Answers a question that the agent asks in a session, and interrupts its next turn: that is no completion, and the end of the one
+/// after it is.
+pub(crate) fn is_answered_from_the_hub_and_tells_an_interruption(vendor: &Vendor) {
+    let hub = InstalledHub::without_hooks(Hub::builder());
+    let sleep = json!({ "command": "touch runs; sleep 100", "description": "Run it" });
+    let script = [
+        (PROMPT, call(vendor.tools.asks)),
+        ("Sleep", Reply::tool(vendor.tools.shell, sleep)),
+        ("Wake up", Reply::text("I am awake.")),
+    ];
+    let model = vendor.install(&hub, rules(script));
+    let terminal = vendor.open(&hub, model);
+    is_asked_in(&hub, &terminal);
+    terminal.submit("Sleep");
+    file(&hub, "runs");
+    until("it is interrupted", || {
+        terminal.pane.press(&["Escape"]);
+        let told = || hub.find_published("Agent main was interrupted").pop();
+        within(Duration::from_secs(1), told)
+    });
+    terminal.submit("Wake up");
+    hub.published("Agent main completed: I am awake.");
+    completes(&hub, 2);
 }
 
 /// Waits until an event of the agent told that it used the answer.
@@ -106,50 +137,87 @@ pub(crate) fn is_allowed_from_the_hub(vendor: &Vendor) {
     is_taken(&hub, &asked);
 }
 
-/// Allows a command always, as the agent offers it; the same command must run again without a question.
-pub(crate) fn runs_again_what_is_always_allowed(vendor: &Vendor) {
+/// Lets one session ask for permissions, because some agents need longer to start than for all of these decisions.
+pub(crate) fn asks_for_permissions(vendor: &Vendor) {
     let (hub, vendor) = (InstalledHub::without_hooks(Hub::builder()), vendor.asking());
-    let touch = || {
-        let input = json!({ "command": "touch granted", "description": "Do it" });
+    let run = |command: &str| {
+        let input = json!({ "command": command, "description": "Run it" });
         Reply::tool(vendor.tools.shell, input)
     };
-    let script = rules([("First", touch()), ("Second", touch())]);
-    let model = vendor.install(&hub, script);
-    let terminal = vendor.open(&hub, model);
-    terminal.submit("First");
-    let asked = asks_for_file(&hub);
-    assert_eq!(
-        asked["controls"][0]["always"], vendor.tools.always,
-        "{asked}"
-    );
-    answer(&hub, &asked, "allow always");
-    hub.all_published(" completed", 1);
-    is_taken(&hub, &asked);
-    std::fs::remove_file(hub.project().join("granted")).expect("it was made");
-    terminal.submit("Second");
-    hub.all_published(" completed", 2);
-    file(&hub, "granted");
-    assert_eq!(hub.all_published("needs a permission", 1).len(), 1);
-}
-
-/// Lets a subagent ask for a permission, and denies it; the subagent's model must read that.
-pub(crate) fn denies_a_subagent_from_the_hub(vendor: &Vendor) {
-    let (hub, vendor) = (InstalledHub::without_hooks(Hub::builder()), vendor.asking());
-    let command = json!({ "command": "touch granted", "description": "Do it" });
     let script = [
-        (PROMPT, call(vendor.tools.delegates)),
-        ("Go and look", Reply::tool(vendor.tools.shell, command)),
+        ("Do it here", run("touch here")),
+        ("Send a subagent", call(vendor.tools.delegates)),
+        ("Go and look", run("touch granted")),
+        ("Do it once", run("touch granted")),
+        ("Do it always", run("touch granted")),
+        ("Do it again", run("touch granted")),
     ];
     let model = vendor.install(&hub, rules(script));
     let terminal = vendor.open(&hub, model);
-    terminal.submit(PROMPT);
-    let asked = asks_for_file(&hub);
-    answer(&hub, &asked, "deny: not so, says the hub");
-    terminal.model.until_received(vendor.tools.denied);
-    hub.published(" completed");
-    is_taken(&hub, &asked);
+    is_allowed_in_the_terminal(&hub, &terminal, vendor.tools.shell);
+    denies_a_subagent(&hub, &terminal, vendor.tools.denied);
+    allows_once(&hub, &terminal);
+    runs_again_what_is_always_allowed(&hub, &terminal, vendor.tools.always);
+}
+
+/// Waits until so many turns have ended.
+fn completes(hub: &InstalledHub, turns: usize) {
+    hub.all_published("Agent main completed", turns);
+}
+
+/// The person decides in the agent's own dialog.
+fn is_allowed_in_the_terminal(hub: &InstalledHub, terminal: &Terminal, shell: &str) {
+    terminal.submit("Do it here");
+    let question = hub.question();
+    let text = format!("Agent main needs a permission: {shell}: touch here");
+    assert_eq!(question["msg"], text, "{question}");
+    let made = hub.project().join("here");
+    until("it is allowed", || {
+        terminal.pane.press(&["Enter"]);
+        made.exists().then_some(())
+    });
+    completes(hub, 1);
+    until("the question is closed", || {
+        hub.open_questions().is_empty().then_some(())
+    });
+}
+
+/// A subagent asks, and its model must read why the person denied it.
+fn denies_a_subagent(hub: &InstalledHub, terminal: &Terminal, denied: &str) {
+    terminal.submit("Send a subagent");
+    let asked = asks_for_file(hub);
+    answer(hub, &asked, "deny: not so, says the hub");
+    terminal.model.until_received(denied);
+    completes(hub, 2);
+    is_taken(hub, &asked);
     assert!(hub.open_questions().is_empty());
     assert!(!hub.project().join("granted").exists());
+}
+
+fn allows_once(hub: &InstalledHub, terminal: &Terminal) {
+    let _dashboard = hub.dashboard();
+    terminal.submit("Do it once");
+    let asked = asks_for_file(hub);
+    answer(hub, &asked, "allow");
+    file(hub, "granted");
+    completes(hub, 3);
+    is_taken(hub, &asked);
+}
+
+/// Allows a command always, as the agent offers it; the same command must run again without a question.
+fn runs_again_what_is_always_allowed(hub: &InstalledHub, terminal: &Terminal, always: &str) {
+    terminal.submit("Do it always");
+    let asked = asks_for_file(hub);
+    assert_eq!(asked["controls"][0]["always"], always, "{asked}");
+    answer(hub, &asked, "allow always");
+    completes(hub, 4);
+    is_taken(hub, &asked);
+    let asked = hub.find_published("needs a permission");
+    std::fs::remove_file(hub.project().join("granted")).expect("it was made");
+    terminal.submit("Do it again");
+    completes(hub, 5);
+    file(hub, "granted");
+    assert_eq!(hub.find_published("needs a permission"), asked);
 }
 
 /// Allows a command in the terminal; the question must be closed while the command runs, and the stop be told.
