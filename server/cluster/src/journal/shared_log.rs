@@ -174,33 +174,24 @@ impl SharedLog {
 
     /// Ends the log in NATS, because the hub `node` goes on with it alone: from now on no hub can append.
     pub async fn close(&self, node: &str) -> Result<(), SharedLogError> {
-        let mut config = self
-            .nats
-            .open(&self.stream)
-            .await?
-            .cached_info()
-            .config
-            .clone();
-        config.subjects = vec![format!("{}.closed", self.prefix)];
-        config.metadata.insert(MOVED_KEY.into(), node.into());
-        self.update(config).await
+        let closed = format!("{}.closed", self.prefix);
+        self.update(closed, Some(node)).await
     }
 
     /// Allows appends again after [`Self::close`].
     pub async fn reopen(&self) -> Result<(), SharedLogError> {
-        let mut config = self
-            .nats
-            .open(&self.stream)
-            .await?
-            .cached_info()
-            .config
-            .clone();
-        config.subjects = vec![self.subject("*")];
-        config.metadata.remove(MOVED_KEY);
-        self.update(config).await
+        self.update(self.subject("*"), None).await
     }
 
-    async fn update(&self, config: stream::Config) -> Result<(), SharedLogError> {
+    /// Sets the subject that the stream stores, and the hub that goes on with the log alone.
+    async fn update(&self, subject: String, moved_to: Option<&str>) -> Result<(), SharedLogError> {
+        let stream = self.nats.open(&self.stream).await?;
+        let mut config = stream.cached_info().config.clone();
+        config.subjects = vec![subject];
+        match moved_to {
+            Some(node) => config.metadata.insert(MOVED_KEY.into(), node.into()),
+            None => config.metadata.remove(MOVED_KEY),
+        };
         let updated = self.nats.context.update_stream(config).await;
         updated.map(drop).map_err(unavailable)
     }
