@@ -93,7 +93,7 @@ struct IssuedCode {
     holder: Holder,
 }
 
-/// Who may redeem a code.
+/// The client that may redeem a code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Holder {
     /// A browser of the hub's user.
@@ -147,7 +147,7 @@ impl SignInCodes {
         Ok(code)
     }
 
-    /// Who may redeem a code now. Does not redeem it.
+    /// Returns the client that may redeem a code now. Does not redeem it.
     pub(crate) fn find(&self, code: &str, now: Instant) -> Option<Holder> {
         let open = sync::lock(&self.0);
         let is_it = |open: &IssuedCode| bool::from(open.code.as_bytes().ct_eq(code.as_bytes()));

@@ -1,4 +1,4 @@
-//! What git says about directories of this machine. It is remembered as long as the files that it comes from stay as they are.
+//! A cache of git's answers about directories of this machine. An answer is valid until a file that it depends on changes.
 
 use std::collections::HashMap;
 use std::fs;

@@ -140,7 +140,7 @@ impl<N: Nats> SharedLog<N> {
     }
 }
 
-/// What an administrator does.
+/// The calls for an administrator.
 impl SharedLog {
     /// Creates the stream of a new log with this epoch. If the stream exists, its settings stay as they are.
     pub async fn create(&self, epoch: Epoch, replicas: usize) -> Result<(), SharedLogError> {
@@ -425,7 +425,7 @@ impl<N: Nats> SharedLog<N> {
     }
 }
 
-/// Where a commit is in the stream.
+/// The position of a commit in the stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The position of the commit; 0 for none.
