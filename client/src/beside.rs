@@ -16,7 +16,6 @@ use serde::de::DeserializeOwned;
 use crate::complain;
 use crate::error::Error;
 use crate::exit_code::Exit;
-use crate::help;
 use crate::hub::sse::{Event, EventParser, chunk};
 use crate::hub::{Hub, PATIENCE, Path, Request, json, parse};
 use crate::identity::Context;
@@ -28,9 +27,9 @@ pub use self::events::{EventReply, SessionPlace};
 
 /// The command line of this process. Prints the help, or what is wrong with it, and returns the exit code then.
 pub fn parse_arguments<C: Parser>() -> Result<C, ExitCode> {
-    help::read::<C>(std::env::args_os()).map_err(|error| {
+    C::try_parse().map_err(|error| {
         if error.use_stderr() {
-            complain(error, |shown| help::read::<C>(shown).err());
+            complain(error, |shown| C::try_parse_from(shown).err());
             return Exit::USAGE.into();
         }
         error.print().map_or(Exit::UNREAD, |()| Exit::DONE).into()

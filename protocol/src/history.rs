@@ -7,45 +7,29 @@ use serde_json::value::RawValue;
 
 use crate::{AnswerDelivery, InboxName, Kind, Priority, ProjectName, Seq, Timestamp, Way};
 
-/// The status of a notification.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// The notification is only recorded: it went to no inbox.
-    #[default]
-    Recorded,
-    /// It is pending in an inbox.
-    Pending,
-    /// Its readers acknowledged it.
-    Acked,
-    /// It expired before a reader acknowledged it.
-    Expired,
-    /// Retention dropped it at the log's byte cap before a reader acknowledged it.
-    Evicted,
-    /// A newer notification with the same key replaced it.
-    Superseded,
-    /// It was withdrawn.
-    Withdrawn,
-    /// Its inbox was closed, or its project reset.
-    Dropped,
-    /// It is a question that was answered before one of its readers received it.
-    Answered,
-}
-
-impl Status {
-    /// The name in the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Recorded => "recorded",
-            Self::Pending => "pending",
-            Self::Acked => "acked",
-            Self::Expired => "expired",
-            Self::Evicted => "evicted",
-            Self::Superseded => "superseded",
-            Self::Withdrawn => "withdrawn",
-            Self::Dropped => "dropped",
-            Self::Answered => "answered",
-        }
+crate::named! {
+    /// The status of a notification.
+    #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum Status {
+        /// The notification is only recorded: it went to no inbox.
+        #[default]
+        Recorded = "recorded",
+        /// It is pending in an inbox.
+        Pending = "pending",
+        /// Its readers acknowledged it.
+        Acked = "acked",
+        /// It expired before a reader acknowledged it.
+        Expired = "expired",
+        /// Retention dropped it at the log's byte cap before a reader acknowledged it.
+        Evicted = "evicted",
+        /// A newer notification with the same key replaced it.
+        Superseded = "superseded",
+        /// It was withdrawn.
+        Withdrawn = "withdrawn",
+        /// Its inbox was closed, or its project reset.
+        Dropped = "dropped",
+        /// It is a question that was answered before one of its readers received it.
+        Answered = "answered",
     }
 }
 

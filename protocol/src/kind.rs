@@ -1,109 +1,64 @@
 //! The types of notification, their aliases, and the session state that each one reports.
 
-use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 
 use crate::first_chars;
 
-/// The type of a notification, JSON field `type`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// The work is done.
-    #[default]
-    Complete,
-    /// The session is idle and waits for input.
-    Waiting,
-    /// The session needs an answer before it can go on.
-    Question,
-    /// The session needs a permission for a step.
-    Approval,
-    /// The work is done and should be tested.
-    Testing,
-    /// The work failed.
-    Error,
-    /// The work goes on; the notification is stored and wakes no reader.
-    Progress,
-    /// Any other text.
-    Message,
-    /// The answer to an open question.
-    Answer,
-    /// The session is over.
-    Ended,
+crate::named! {
+    /// The type of a notification, JSON field `type`.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    pub enum Kind {
+        /// The work is done.
+        #[default]
+        Complete = "complete",
+        /// The session is idle and waits for input.
+        Waiting = "waiting",
+        /// The session needs an answer before it can go on.
+        Question = "question",
+        /// The session needs a permission for a step.
+        Approval = "approval",
+        /// The work is done and should be tested.
+        Testing = "testing",
+        /// The work failed.
+        Error = "error",
+        /// The work goes on; the notification is stored and wakes no reader.
+        Progress = "progress",
+        /// Any other text.
+        Message = "message",
+        /// The answer to an open question.
+        Answer = "answer",
+        /// The session is over.
+        Ended = "ended",
+    }
 }
 
-/// The state of a session, derived from its notifications.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SessionState {
-    /// The session works.
-    Working,
-    /// The session is idle.
-    Waiting,
-    /// The session needs an answer or a permission.
-    Blocked,
-    /// The session's work is done.
-    Complete,
-    /// The session's work failed.
-    Error,
-    /// The session is over.
-    Ended,
-}
-
-impl SessionState {
-    /// The name in the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Working => "working",
-            Self::Waiting => "waiting",
-            Self::Blocked => "blocked",
-            Self::Complete => "complete",
-            Self::Error => "error",
-            Self::Ended => "ended",
-        }
+crate::named! {
+    /// The state of a session, derived from its notifications.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum SessionState {
+        /// The session works.
+        Working = "working",
+        /// The session is idle.
+        Waiting = "waiting",
+        /// The session needs an answer or a permission.
+        Blocked = "blocked",
+        /// The session's work is done.
+        Complete = "complete",
+        /// The session's work failed.
+        Error = "error",
+        /// The session is over.
+        Ended = "ended",
     }
 }
 
 /// The error for a type that does not exist; its text lists those that do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "unknown type '{0}' (expected one of: complete, waiting, question, approval, testing, error, progress, \
-     message, answer, ended)"
-)]
+#[error("unknown type '{0}' (expected one of: {all})", all = Kind::ALL.map(Kind::as_str).join(", "))]
 pub struct UnknownKind(String);
 
 impl Kind {
-    /// Every type, in the order of the table in the README.
-    pub const ALL: [Self; 10] = [
-        Self::Complete,
-        Self::Waiting,
-        Self::Question,
-        Self::Approval,
-        Self::Testing,
-        Self::Error,
-        Self::Progress,
-        Self::Message,
-        Self::Answer,
-        Self::Ended,
-    ];
-
-    /// The name in the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Waiting => "waiting",
-            Self::Question => "question",
-            Self::Approval => "approval",
-            Self::Testing => "testing",
-            Self::Error => "error",
-            Self::Progress => "progress",
-            Self::Message => "message",
-            Self::Answer => "answer",
-            Self::Ended => "ended",
-        }
-    }
-
     /// The state of a session that posts this type; `None` if the type does not change it.
     pub fn session_state(self) -> Option<SessionState> {
         Some(match self {
@@ -136,18 +91,6 @@ impl FromStr for Kind {
             "ended" | "session_end" => Self::Ended,
             _ => return Err(UnknownKind(first_chars(text, 64).into())),
         })
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-impl Serialize for Kind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
     }
 }
 

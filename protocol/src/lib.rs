@@ -17,6 +17,7 @@ mod hub;
 mod inbox;
 mod kind;
 mod name;
+mod named;
 mod need;
 mod notification;
 mod null;

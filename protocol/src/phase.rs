@@ -1,54 +1,35 @@
 //! The phase of a session: whether it needs the person, and otherwise what it does.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{Seq, Timestamp};
 
-/// The phase of a session, the most urgent first.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum PhaseName {
-    /// It asks: a question, a permission, a plan or a form is open.
-    NeedsYou,
-    /// It cannot go on: an error, a rate limit, a dead process, or a long silence at work.
-    Blocked,
-    /// It stopped and waits for a prompt, until the person says that it is done.
-    YourTurn,
-    /// It works.
-    Working,
-    /// It stopped, and nothing waits for the person: they said so, or another session was notified.
-    #[default]
-    Done,
-    /// It has ended.
-    Gone,
+crate::named! {
+    /// The phase of a session, the most urgent first.
+    #[derive(
+        Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+    )]
+    pub enum PhaseName {
+        /// It asks: a question, a permission, a plan or a form is open.
+        NeedsYou = "needs_you",
+        /// It cannot go on: an error, a rate limit, a dead process, or a long silence at work.
+        Blocked = "blocked",
+        /// It stopped and waits for a prompt, until the person says that it is done.
+        YourTurn = "your_turn",
+        /// It works.
+        Working = "working",
+        /// It stopped, and nothing waits for the person: they said so, or another session was notified.
+        #[default]
+        Done = "done",
+        /// It has ended.
+        Gone = "gone",
+    }
 }
 
 impl PhaseName {
-    /// The name in the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NeedsYou => "needs_you",
-            Self::Blocked => "blocked",
-            Self::YourTurn => "your_turn",
-            Self::Working => "working",
-            Self::Done => "done",
-            Self::Gone => "gone",
-        }
-    }
-
     /// Whether the session waits for the person.
     pub fn waits_for_person(self) -> bool {
         matches!(self, Self::NeedsYou | Self::Blocked | Self::YourTurn)
-    }
-}
-
-impl fmt::Display for PhaseName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

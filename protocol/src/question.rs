@@ -5,38 +5,27 @@ use serde_json::Value;
 
 use crate::{Control, InboxName, Kind, ProjectName, Seq, Timestamp, ToolRequest};
 
-/// The state of a question. The last four are final.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum QuestionState {
-    /// The question has no answer and is not claimed.
-    #[default]
-    Open,
-    /// A person or a session has claimed the question.
-    Claimed,
-    /// The question has its answer.
-    Answered,
-    /// The asker withdrew the question, or it was settled where it was asked.
-    Withdrawn,
-    /// A newer question took its place.
-    Superseded,
-    /// The question expired.
-    Expired,
+crate::named! {
+    /// The state of a question. The last four are final.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum QuestionState {
+        /// The question has no answer and is not claimed.
+        #[default]
+        Open = "open",
+        /// A person or a session has claimed the question.
+        Claimed = "claimed",
+        /// The question has its answer.
+        Answered = "answered",
+        /// The asker withdrew the question, or it was settled where it was asked.
+        Withdrawn = "withdrawn",
+        /// A newer question took its place.
+        Superseded = "superseded",
+        /// The question expired.
+        Expired = "expired",
+    }
 }
 
 impl QuestionState {
-    /// The name in the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Claimed => "claimed",
-            Self::Answered => "answered",
-            Self::Withdrawn => "withdrawn",
-            Self::Superseded => "superseded",
-            Self::Expired => "expired",
-        }
-    }
-
     /// How a question ended without an answer that counts, in the word of every view; `None` if it is open or has its answer.
     /// `by` settled it.
     pub fn ended(self, by: Option<&str>) -> Option<&'static str> {

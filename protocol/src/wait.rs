@@ -34,41 +34,30 @@ pub const WAKE_TEST_KEY: &str = "hub:wake-test";
 /// The name of the file that a session of Claude Code watches for the hub.
 pub const WAKE_FILE: &str = "hub-inbox";
 
-/// How a notification reaches an agent's session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    /// A module within the agent, which submits a prompt.
-    Module,
-    /// A waiter that the agent's own hooks started; its exit wakes the session.
-    Rewake,
-    /// A file that the agent watches for the hub; its change runs a hook that wakes the session.
-    FileChanged,
-    /// A message to the socket on which the agent takes messages of other sessions.
-    Socket,
-    /// A turn that the hub starts through the agent's own server.
-    AppServer,
-    /// `hubctl wait` in the background of the session.
-    Wait,
-    /// A line that the hub pastes into the session's tmux pane.
-    Pane,
-    /// In the answer to a hook.
-    Hook,
+crate::named! {
+    /// How a notification reaches an agent's session.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Way {
+        /// A module within the agent, which submits a prompt.
+        Module = "module",
+        /// A waiter that the agent's own hooks started; its exit wakes the session.
+        Rewake = "rewake",
+        /// A file that the agent watches for the hub; its change runs a hook that wakes the session.
+        FileChanged = "file_changed",
+        /// A message to the socket on which the agent takes messages of other sessions.
+        Socket = "socket",
+        /// A turn that the hub starts through the agent's own server.
+        AppServer = "app_server",
+        /// `hubctl wait` in the background of the session.
+        Wait = "wait",
+        /// A line that the hub pastes into the session's tmux pane.
+        Pane = "pane",
+        /// In the answer to a hook.
+        Hook = "hook",
+    }
 }
 
 impl Way {
-    /// Every way, the best first.
-    pub const ALL: [Self; 8] = [
-        Self::Module,
-        Self::Rewake,
-        Self::FileChanged,
-        Self::Socket,
-        Self::AppServer,
-        Self::Wait,
-        Self::Pane,
-        Self::Hook,
-    ];
-
     /// Whether it only submits a prompt that announces the notifications. The answer to the hook of that prompt
     /// delivers them.
     pub fn announces(self) -> bool {
@@ -84,20 +73,6 @@ impl Way {
             self,
             Self::FileChanged | Self::Socket | Self::AppServer | Self::Pane
         )
-    }
-
-    /// The name in the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Module => "module",
-            Self::Rewake => "rewake",
-            Self::FileChanged => "file_changed",
-            Self::Socket => "socket",
-            Self::AppServer => "app_server",
-            Self::Wait => "wait",
-            Self::Pane => "pane",
-            Self::Hook => "hook",
-        }
     }
 }
 

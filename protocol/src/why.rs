@@ -4,98 +4,65 @@ use serde::{Deserialize, Serialize};
 
 use crate::{InboxName, ProjectName, Seq, Timestamp, Way};
 
-/// The reason why a notification did or did not wake the reader of an inbox. Each notification has exactly one in each of
-/// its inboxes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reason {
-    /// It woke the session.
-    Woken,
-    /// The answer to a hook of a running turn delivered it.
-    DeliveredByHook,
-    /// It is no longer pending: a reader acknowledged it, it expired, or it was withdrawn, replaced or dropped.
-    Settled,
-    /// It is only recorded: it went to no inbox.
-    Recorded,
-    /// The session has no pending notification.
-    NothingPending,
-    /// A reader has received it and may still acknowledge it.
-    Leased,
-    /// It wakes nobody and is delivered with the next notification that does.
-    RidesAlong,
-    /// The waiter's filter or barrier excludes it.
-    Filtered,
-    /// Another reader occupies the inbox, and its filter or barrier excludes the notification.
-    InboxHeld,
-    /// The waiter collects a burst before it wakes.
-    Settling,
-    /// A wake limit is reached.
-    Limit,
-    /// The session is at work: the answer to its next hook delivers it.
-    Busy,
-    /// The session shows a dialog, so no turn can begin.
-    Asks,
-    /// The hub is just about to wake the session.
-    Waking,
-    /// No way to wake the session works.
-    NoTransport,
-    /// No hook of the session has ever reported to the hub.
-    NoHooks,
-    /// The agent does not run the hub's hooks, because the person has not trusted them.
-    HookUntrusted,
-    /// The session has ended.
-    Ended,
-    /// No session reads the inbox, and nobody waits there.
-    NoReader,
-    /// The person has muted the sender or the project.
-    Muted,
-    /// The person has muted the sender or the project until a time.
-    Snoozed,
-    /// The person's quiet hours.
-    QuietHours,
-    /// The person's settings raise no alert for this type.
-    NoAlert,
-    /// The person has been alerted, or is by the next dashboard that looks, and has not read it.
-    AwaitsPerson,
-    /// The person has read it.
-    Seen,
-    /// A reason that this version does not know. A newer hub may send it; the hub of this version never does.
-    #[default]
-    #[serde(other)]
-    Other,
-}
-
-impl Reason {
-    /// The name in the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Woken => "woken",
-            Self::DeliveredByHook => "delivered_by_hook",
-            Self::Settled => "settled",
-            Self::Recorded => "recorded",
-            Self::NothingPending => "nothing_pending",
-            Self::Leased => "leased",
-            Self::RidesAlong => "rides_along",
-            Self::Filtered => "filtered",
-            Self::InboxHeld => "inbox_held",
-            Self::Settling => "settling",
-            Self::Limit => "limit",
-            Self::Busy => "busy",
-            Self::Asks => "asks",
-            Self::Waking => "waking",
-            Self::NoTransport => "no_transport",
-            Self::NoHooks => "no_hooks",
-            Self::HookUntrusted => "hook_untrusted",
-            Self::Ended => "ended",
-            Self::NoReader => "no_reader",
-            Self::Muted => "muted",
-            Self::Snoozed => "snoozed",
-            Self::QuietHours => "quiet_hours",
-            Self::NoAlert => "no_alert",
-            Self::AwaitsPerson => "awaits_person",
-            Self::Seen => "seen",
-            Self::Other => "other",
-        }
+crate::named! {
+    /// The reason why a notification did or did not wake the reader of an inbox. Each notification has exactly one in each
+    /// of its inboxes.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum Reason {
+        /// It woke the session.
+        Woken = "woken",
+        /// The answer to a hook of a running turn delivered it.
+        DeliveredByHook = "delivered_by_hook",
+        /// It is no longer pending: a reader acknowledged it, it expired, or it was withdrawn, replaced or dropped.
+        Settled = "settled",
+        /// It is only recorded: it went to no inbox.
+        Recorded = "recorded",
+        /// The session has no pending notification.
+        NothingPending = "nothing_pending",
+        /// A reader has received it and may still acknowledge it.
+        Leased = "leased",
+        /// It wakes nobody and is delivered with the next notification that does.
+        RidesAlong = "rides_along",
+        /// The waiter's filter or barrier excludes it.
+        Filtered = "filtered",
+        /// Another reader occupies the inbox, and its filter or barrier excludes the notification.
+        InboxHeld = "inbox_held",
+        /// The waiter collects a burst before it wakes.
+        Settling = "settling",
+        /// A wake limit is reached.
+        Limit = "limit",
+        /// The session is at work: the answer to its next hook delivers it.
+        Busy = "busy",
+        /// The session shows a dialog, so no turn can begin.
+        Asks = "asks",
+        /// The hub is just about to wake the session.
+        Waking = "waking",
+        /// No way to wake the session works.
+        NoTransport = "no_transport",
+        /// No hook of the session has ever reported to the hub.
+        NoHooks = "no_hooks",
+        /// The agent does not run the hub's hooks, because the person has not trusted them.
+        HookUntrusted = "hook_untrusted",
+        /// The session has ended.
+        Ended = "ended",
+        /// No session reads the inbox, and nobody waits there.
+        NoReader = "no_reader",
+        /// The person has muted the sender or the project.
+        Muted = "muted",
+        /// The person has muted the sender or the project until a time.
+        Snoozed = "snoozed",
+        /// The person's quiet hours.
+        QuietHours = "quiet_hours",
+        /// The person's settings raise no alert for this type.
+        NoAlert = "no_alert",
+        /// The person has been alerted, or is by the next dashboard that looks, and has not read it.
+        AwaitsPerson = "awaits_person",
+        /// The person has read it.
+        Seen = "seen",
+        /// A reason that this version does not know. A newer hub may send it; the hub of this version never does.
+        #[default]
+        #[serde(other)]
+        Other = "other",
     }
 }
 

@@ -6,6 +6,7 @@ use hub_protocol::{Kind, Notification};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::fake::{Fake, http, ok};
 use crate::support::{Call, Place, first_line, until};
 
 /// Returns a call of `hubctl run`: a shell with this script, as the session `w1`.
@@ -76,6 +77,22 @@ fn an_agent_under_hubctl_run_has_the_runs_session_also_inside_another_agent() {
     let outer = outer.env("HUB_SESSION_PID", "1");
     let shown = outer.env("CLAUDE_PID", "1").json();
     assert_eq!(shown["record"]["from"], "w1", "{shown}");
+}
+
+#[test]
+fn a_hub_that_does_not_know_that_a_session_runs_still_registers_it() {
+    let place = Place::new();
+    let fake = Fake::new(&place, |asked| {
+        if asked.line.contains("runs=true") {
+            let problem = json!({ "status": 422, "code": "invalid", "title": "unknown field" });
+            return http("422 Unprocessable Content", "", &problem.to_string());
+        }
+        ok(&json!({ "id": 1, "project": "default", "inboxes": [], "woken": 0 }).to_string())
+    });
+    run(&place, "true").ok().warns_of_nothing();
+    let lines = fake.lines();
+    let registers = |line: &&String| line.starts_with("PUT /sessions/w1") && !line.contains("runs");
+    assert_eq!(lines.iter().filter(registers).count(), 1, "{lines:?}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ mod wire;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use hub_protocol::InboxName;
 use hubctl::{Connection, HubLocation};
 
@@ -60,7 +60,8 @@ enum Command {
 /// The arguments of `hub-acp attach`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-What you type is a prompt, or the answer to the open dialog. Ctrl-C cancels the turn, Ctrl-D leaves the session as it is.
+What you type is a prompt, or the answer to the open dialog. Ctrl-C cancels the turn, Ctrl-D leaves the session as it \
+is.
 
 Example:
   hubctl acp attach fix")]
@@ -72,7 +73,7 @@ struct AttachArgs {
 
 /// The description of the command line.
 pub fn command_line() -> clap::Command {
-    hubctl::described::<Cli>()
+    Cli::command()
 }
 
 /// The program: runs the command line of this process, and returns its exit code.

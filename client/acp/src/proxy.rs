@@ -25,8 +25,8 @@ use crate::signals;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-An editor starts this command in place of the agent's. Pending notifications come with your next prompt; with --wake the hub
-also begins turns while the agent is idle, which not every editor shows.
+An editor starts this command in place of the agent's. Pending notifications come with your next prompt; with --wake \
+the hub also begins turns while the agent is idle, which not every editor shows.
 
 Examples:
   hubctl acp proxy -- claude-agent-acp

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 use hubctl::{Error, HubLocation};
 
 use crate::output::say;
@@ -14,8 +14,8 @@ use crate::{service, unit};
     name = "hub-desktop",
     version,
     after_help = "\
-One notification stands for each need; which ones, the settings of the dashboard choose (without any: questions,
-permissions and blocked agents), with its mutes and quiet hours. A click selects the agent's tmux pane, or opens the
+One notification stands for each need; which ones, the settings of the dashboard choose (without any: questions, \
+permissions and blocked agents), with its mutes and quiet hours. A click selects the agent's tmux pane, or opens the \
 dashboard. It runs until it is ended, waits for the hub and for the notification daemon, and closes what it has shown.
 
 Examples:
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 
 /// The command line, for manual pages and completions.
 pub fn command_line() -> clap::Command {
-    hubctl::described::<Args>()
+    Args::command()
 }
 
 pub(crate) fn run() -> ExitCode {

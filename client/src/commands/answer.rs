@@ -18,14 +18,16 @@ use crate::output::{println, say};
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["answer", "option", "each"]))]
 #[command(after_help = "\
-A dialog with several questions takes an answer for each, in their order: --each or --option as often as it has questions.
-Answer a permission with allow, allow always (what `hubctl questions` shows), or deny: why; a plan with approve, approve: accept edits,
-or reject: why; an MCP server's form with accept: {JSON}, decline or cancel. These need a terminal outside any agent. The
-first answer counts; the hub refuses later ones and shows the first. A dialog that the hub does not hold must be answered
-in its own terminal; the hub refuses an answer and shows where that terminal is. A session that has stopped gets the text as a
-message; if it does not take that, its need is open again and says why.
+A dialog with several questions takes an answer for each, in their order: --each or --option as often as it has \
+questions. Answer a permission with allow, allow always (what `hubctl questions` shows), or deny: why; a plan with \
+approve, approve: accept edits, or reject: why; an MCP server's form with accept: {JSON}, decline or cancel. These \
+need a terminal outside any agent. The first answer counts; the hub refuses later ones and shows the first. A dialog \
+that the hub does not hold must be answered in its own terminal; the hub refuses an answer and shows where that \
+terminal is. A session that has stopped gets the text as a message; if it does not take that, its need is open again \
+and says why.
 
-Exits with 0 if the session has the answer or gets it with its next turn, with 6 if the answer does not reach the session.
+Exits with 0 if the session has the answer or gets it with its next turn, with 6 if the answer does not reach the \
+session.
 
 Examples:
   hubctl answer 41 \"use postgres\"

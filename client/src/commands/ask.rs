@@ -28,9 +28,9 @@ const LONGEST_POLL: Duration = Duration::from_secs(600);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Prints the question's id. With --wait it prints the answer instead and acknowledges it; inside an agent's session the
-answer has the form that `hubctl wait` prints. If no answer arrives in time, it prints a note on stderr and exits 0: the
-answer will arrive in your inbox. If the question was withdrawn or has expired, it exits 1.
+Prints the question's id. With --wait it prints the answer instead and acknowledges it; inside an agent's session the \
+answer has the form that `hubctl wait` prints. If no answer arrives in time, it prints a note on stderr and exits 0: \
+the answer will arrive in your inbox. If the question was withdrawn or has expired, it exits 1.
 
 Examples:
   hubctl ask \"Which database?\" --option postgres --option sqlite

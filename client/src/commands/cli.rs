@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 
-use clap::{Args, FromArgMatches as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use super::{
     ack, answer, ask, claim, clear, cluster, completions, config, dashboard, doctor, done, down,
@@ -12,7 +12,6 @@ use super::{
     status, stream, trace, tunnel, unlisten, up, wait, wake_test, watch, why, withdraw,
 };
 use crate::exit_code::EXIT_CODES;
-use crate::help;
 use crate::settings::HubLocation;
 
 /// Durable notifications between coding agents on one machine.
@@ -42,9 +41,9 @@ impl Cli {
             Some("hook") => Self::read_only("hook", Command::Hook, args.clone()),
             Some("notify") => Self::read_only("notify", Command::Notify, args.clone()),
             Some("wait") => Self::read_only("wait", Command::Wait, args.clone()),
-            _ => return help::read(args),
+            _ => return Self::try_parse_from(args),
         };
-        frequent.or_else(|_| help::read(args))
+        frequent.or_else(|_| Self::try_parse_from(args))
     }
 
     /// Parses `args` with a tree of this one command.
@@ -182,7 +181,7 @@ pub(crate) enum Command {
 
 /// The description of the whole command line.
 pub fn command_line() -> clap::Command {
-    help::described::<Cli>()
+    Cli::command()
 }
 
 /// Whether `args` (without the program's name) name the command `hook`, even if they are invalid. A hook must not harm
@@ -230,6 +229,18 @@ mod tests {
     }
 
     #[test]
+    fn a_paragraph_of_the_help_is_one_line_so_that_the_terminal_wraps_it() {
+        let is_prose = |line: &&str| !line.is_empty() && !line.starts_with(' ');
+        for command in command_line().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string);
+            let help = help.unwrap_or_default();
+            let lines: Vec<&str> = help.lines().collect();
+            let broken = lines.windows(2).find(|pair| pair.iter().all(is_prose));
+            assert_eq!(broken, None, "{}", command.get_name());
+        }
+    }
+
+    #[test]
     fn the_short_trees_parse_frequent_commands_as_the_whole_tree_does() {
         for line in [
             "hubctl notify --from w1 --to a,b --type error -- -x y",
@@ -248,7 +259,7 @@ mod tests {
             "hubctl --version hook",
         ] {
             let args = || line.split_whitespace().map(OsString::from);
-            let (read, whole) = (Cli::read(args()), help::read::<Cli>(args()));
+            let (read, whole) = (Cli::read(args()), Cli::try_parse_from(args()));
             assert_eq!(format!("{read:?}"), format!("{whole:?}"), "{line}");
         }
     }

@@ -21,8 +21,8 @@ pub(crate) struct ClusterArgs {
 enum ClusterAction {
     /// Make the hub of another machine the active one
     #[command(after_help = "\
-It takes about a second, and waits go on. The other hub must run, may lead, and have caught up; `hubctl status` shows the
-hubs.
+It takes about a second, and waits go on. The other hub must run, may lead, and have caught up; `hubctl status` shows \
+the hubs.
 
 Example:
   hubctl cluster handover server2")]

@@ -31,10 +31,11 @@ const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The link signs in one browser, once, within 30 seconds. The browser stays signed in for 12 hours, or until --revoke. The browser opens a file in the state
-directory that redirects to the link; a browser that cannot read that file (a snap) needs --print. Without a browser,
-the link is printed. If the hub runs on another machine, forward its port under the same number
-(ssh -L 4782:127.0.0.1:4782 HOST), run `hubctl dashboard --print` there, and open the link on this machine.
+The link signs in one browser, once, within 30 seconds. The browser stays signed in for 12 hours, or until --revoke. \
+The browser opens a file in the state directory that redirects to the link; a browser that cannot read that file (a \
+snap) needs --print. Without a browser, the link is printed. If the hub runs on another machine, forward its port \
+under the same number (ssh -L 4782:127.0.0.1:4782 HOST), run `hubctl dashboard --print` there, and open the link on \
+this machine.
 
 Examples:
   hubctl dashboard

@@ -20,7 +20,7 @@ use crate::output::text::{json_line, line};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Each line is ok, warn or PROBLEM, with the next step below it. Exits 1 if there is a problem. `hubctl wake-test` tests
+Each line is ok, warn or PROBLEM, with the next step below it. Exits 1 if there is a problem. `hubctl wake-test` tests \
 that a session is really woken; `hubd doctor` checks the log of a hub that is not running.
 
 Examples:

@@ -13,8 +13,8 @@ use crate::output::println;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Ends the need of a session until the session reports something else, and acknowledges an urgent
-message: `hubctl needs` lists both. A question ends by `hubctl answer`.
+Ends the need of a session until the session reports something else, and acknowledges an urgent message: `hubctl \
+needs` lists both. A question ends by `hubctl answer`.
 
 Examples:
   hubctl done worker-1

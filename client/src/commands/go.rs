@@ -12,7 +12,7 @@ use crate::output::text::json_line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The pane becomes the active one in the tmux client that you used last, unless a client already shows its tmux session.
+The pane becomes the active one in the tmux client that you used last, unless a client already shows its tmux session. \
 The session must have been started in tmux, on this machine, by you. Only a person may do this.
 
 Examples:

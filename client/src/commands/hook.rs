@@ -45,10 +45,11 @@ pub(crate) use self::input::read_stdin;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-`hubctl hooks install` installs this command in an agent's settings. It reads the hook's JSON from stdin, or from the last
-argument, as Codex's `notify` passes it. It always exits 0, and within a second unless the hub holds a permission request
-for an answer, or is slow to answer the prompt of a wake, or Claude Code is slow to write a turn to its transcript. If the hub that
-holds a request ends, the next one holds it again. While the hub is down, it stores important events in the state directory.
+`hubctl hooks install` installs this command in an agent's settings. It reads the hook's JSON from stdin, or from the \
+last argument, as Codex's `notify` passes it. It always exits 0, and within a second unless the hub holds a permission \
+request for an answer, or is slow to answer the prompt of a wake, or Claude Code is slow to write a turn to its \
+transcript. If the hub that holds a request ends, the next one holds it again. While the hub is down, it stores \
+important events in the state directory.
 
 Examples:
   echo '{\"hook_event_name\":\"Stop\",\"session_id\":\"s1\",\"cwd\":\"/tmp\"}' | hubctl hook claude

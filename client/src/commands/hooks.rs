@@ -42,10 +42,10 @@ use crate::settings::HubLocation;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Hooks report to the hub what an agent's sessions do, and deliver notifications to them. They are merged into the agent's
-settings: other settings stay unchanged, and settings/ in the state directory keeps a backup from before the last change.
-If the agent has permission rules for commands, the commands of the instructions are allowed: hubctl wait, notify, ask and
-answer.
+Hooks report to the hub what an agent's sessions do, and deliver notifications to them. They are merged into the \
+agent's settings: other settings stay unchanged, and settings/ in the state directory keeps a backup from before the \
+last change. If the agent has permission rules for commands, the commands of the instructions are allowed: hubctl \
+wait, notify, ask and answer.
 
 Examples:
   hubctl hooks install claude

@@ -13,8 +13,8 @@ use crate::output::{println, say};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A listener is notified once, of the session's next stop: done, waiting, a question, an error, the end. If the session has
-already stopped, the notification arrives at once, unless --fresh is given. With --within, you are notified at the
+A listener is notified once, of the session's next stop: done, waiting, a question, an error, the end. If the session \
+has already stopped, the notification arrives at once, unless --fresh is given. With --within, you are notified at the \
 deadline too.
 
 Examples:

@@ -20,9 +20,9 @@ const WIDTH: usize = 60;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The most urgent kind first, and within a kind the oldest: the list that the dashboard shows.
-Reading ends no need. A question ends by `hubctl answer`; any other by `hubctl done`, or when
-the session goes on. A message to a session that has stopped ends its turn.
+The most urgent kind first, and within a kind the oldest: the list that the dashboard shows. Reading ends no need. A \
+question ends by `hubctl answer`; any other by `hubctl done`, or when the session goes on. A message to a session that \
+has stopped ends its turn.
 
 Examples:
   hubctl needs

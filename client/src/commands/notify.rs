@@ -22,9 +22,9 @@ use crate::system::env::Sourced;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-While the hub is down, the notification is stored in the state directory, and the hub reads it when it starts.
-If a sandbox blocks sockets, a state (complete, question, testing, error, progress) is written into the
-session's status file instead: $HUB_STATUS_FILE, or .hub/status/SESSION in the worktree.
+While the hub is down, the notification is stored in the state directory, and the hub reads it when it starts. If a \
+sandbox blocks sockets, a state (complete, question, testing, error, progress) is written into the session's status \
+file instead: $HUB_STATUS_FILE, or .hub/status/SESSION in the worktree.
 
 Examples:
   hubctl notify \"backup done\"

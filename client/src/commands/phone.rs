@@ -20,10 +20,10 @@ const LOOK: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Prints a QR code and a link that sign in one phone, once, within two minutes. The phone reaches the
-hub by https at one of its allowed_hosts, through your proxy or tunnel (nginx, Tailscale Serve, …);
-docs/how-to/phone.md describes how. It stays paired for 30 days. `hubctl dashboard --devices` lists
-the phones, and `hubctl dashboard --revoke ID` signs one out.
+Prints a QR code and a link that sign in one phone, once, within two minutes. The phone reaches the hub by https at \
+one of its allowed_hosts, through your proxy or tunnel (nginx, Tailscale Serve, …); docs/how-to/phone.md describes \
+how. It stays paired for 30 days. `hubctl dashboard --devices` lists the phones, and `hubctl dashboard --revoke ID` \
+signs one out.
 
 Examples:
   hubctl phone

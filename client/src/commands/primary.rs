@@ -14,7 +14,7 @@ use crate::output::text::json_line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The primary reads the inbox `primary` in addition to its own. It is the session that took the role or was started with
+The primary reads the inbox `primary` in addition to its own. It is the session that took the role or was started with \
 HUB_ROLE=primary, or else the first session in the project's main worktree that has no parent.
 
 Examples:

@@ -20,9 +20,9 @@ use crate::spool::Spool;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Ends the project's waiters, withdraws its questions, drops its pending notifications, and removes its sessions and
-listeners. Also removes the project's spooled notifications and status files on this machine. With --history, the
-project's earlier notifications are hidden too; their bytes stay in the hub's log until retention drops them, and
+Ends the project's waiters, withdraws its questions, drops its pending notifications, and removes its sessions and \
+listeners. Also removes the project's spooled notifications and status files on this machine. With --history, the \
+project's earlier notifications are hidden too; their bytes stay in the hub's log until retention drops them, and \
 `hubd export` still writes them. Other projects do not change.
 
 Examples:

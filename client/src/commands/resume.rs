@@ -13,9 +13,8 @@ use crate::output::println;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The hub wakes the session once when its limit ends, unless it has gone on by then. `hubctl needs`
-lists the sessions at a limit. With `resume_after_limit = true` in the hub's configuration, all of
-them go on. Agents may not do this.
+The hub wakes the session once when its limit ends, unless it has gone on by then. `hubctl needs` lists the sessions \
+at a limit. With `resume_after_limit = true` in the hub's configuration, all of them go on. Agents may not do this.
 
 Examples:
   hubctl resume worker-1

@@ -29,11 +29,11 @@ const MAX_TITLE: usize = 512;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The command gets HUB_SESSION, HUB_PROJECT and HUB_STATUS_FILE. Its input, output and signals are passed through, and
-hubctl exits with its exit code (128+N if signal N ended it). When it ends, its session ends, and one notification is
-published: `complete` or `error`, or the last state in the status file. Its `data` has the duration and the last 20 lines
-of stderr, unless stderr is a terminal. If the hub has already read the last state from the status file, that is the
-notification, and it has no such `data`.
+The command gets HUB_SESSION, HUB_PROJECT and HUB_STATUS_FILE. Its input, output and signals are passed through, and \
+hubctl exits with its exit code (128+N if signal N ended it). When it ends, its session ends, and one notification is \
+published: `complete` or `error`, or the last state in the status file. Its `data` has the duration and the last 20 \
+lines of stderr, unless stderr is a terminal. If the hub has already read the last state from the status file, that is \
+the notification, and it has no such `data`.
 
 Examples:
   hubctl run -- make test

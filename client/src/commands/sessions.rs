@@ -17,9 +17,10 @@ const WIDTH: usize = 60;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A * marks the primary session. PHASE is whether a session needs you: needs you (it asks), blocked (an error, a limit, or
-silence), your turn (it stopped, until `hubctl done`), working, done or gone. WAITER is what wakes a session: rewake (its own hooks), wait (hubctl wait), live (another
-reader) or none. Outside of a repository the sessions of all projects are listed, by project.
+A * marks the primary session. PHASE is whether a session needs you: needs you (it asks), blocked (an error, a limit, \
+or silence), your turn (it stopped, until `hubctl done`), working, done or gone. WAITER is what wakes a session: \
+rewake (its own hooks), wait (hubctl wait), live (another reader) or none. Outside of a repository the sessions of all \
+projects are listed, by project.
 
 Examples:
   hubctl sessions

@@ -14,9 +14,9 @@ const DAY: Span = Span(Duration::from_secs(86_400));
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Shows the part of the wakes that led to nothing (the turn stopped without a tool call, a notification or an answer), the
-time from a notification to the proof that the woken session has it, the time to an answer by the session that asked, and
-the estimated tokens (bytes / 4) that each sender's notifications cost.
+Shows the part of the wakes that led to nothing (the turn stopped without a tool call, a notification or an answer), \
+the time from a notification to the proof that the woken session has it, the time to an answer by the session that \
+asked, and the estimated tokens (bytes / 4) that each sender's notifications cost.
 
 Examples:
   hubctl stats

@@ -20,8 +20,8 @@ use crate::system::random::random_hex;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exits 5 if an inbox has no waiter, 3 if the hub cannot be reached. Notifications that a wake limit holds back are shown
-as held, with the time until then.
+Exits 5 if an inbox has no waiter, 3 if the hub cannot be reached. Notifications that a wake limit holds back are \
+shown as held, with the time until then.
 
 Examples:
   hubctl status

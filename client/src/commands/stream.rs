@@ -12,8 +12,8 @@ use crate::output::{demand_stdout, unread};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Reads the log, not an inbox: it acknowledges nothing and does not affect other readers. It runs until it is ended, and
-resumes at its position after a restart of the hub. With --exec, the command gets HUB_ID, HUB_TS, HUB_FROM, HUB_TYPE,
+Reads the log, not an inbox: it acknowledges nothing and does not affect other readers. It runs until it is ended, and \
+resumes at its position after a restart of the hub. With --exec, the command gets HUB_ID, HUB_TS, HUB_FROM, HUB_TYPE, \
 HUB_MSG, HUB_TO, HUB_PROJECT, HUB_PRIORITY, HUB_TITLE, HUB_DATA, HUB_KEY, HUB_REPLY_TO and HUB_JSON (all of it).
 
 Examples:

@@ -38,11 +38,11 @@ const MAX_COMPLAINTS: usize = 20;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The hub's socket is forwarded to HOST, where hubctl and the agents' hooks find it by themselves, in the state directory
-$XDG_STATE_HOME/hub (~/.local/state/hub), which only you can read. Install hubctl and the hooks there; nothing listens on the
-network. What HOST publishes while the connection is broken is kept there and sent afterwards. The command runs until it is
-ended, and connects again by itself: use a key that ssh can use without a question. Commands on HOST cannot approve
-permissions: hubctl cannot tell there whether a person or an agent runs them.
+The hub's socket is forwarded to HOST, where hubctl and the agents' hooks find it by themselves, in the state \
+directory $XDG_STATE_HOME/hub (~/.local/state/hub), which only you can read. Install hubctl and the hooks there; \
+nothing listens on the network. What HOST publishes while the connection is broken is kept there and sent afterwards. \
+The command runs until it is ended, and connects again by itself: use a key that ssh can use without a question. \
+Commands on HOST cannot approve permissions: hubctl cannot tell there whether a person or an agent runs them.
 
 Examples:
   hubctl tunnel devbox

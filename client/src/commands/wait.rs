@@ -17,13 +17,13 @@ use crate::system::parent;
 #[derive(Debug, Clone, clap::Args)]
 #[allow(clippy::struct_excessive_bools)] // each a flag of its own
 #[command(after_help = "\
-Prints each notification on stdout as one line of JSON, acknowledges them once they are flushed, and exits. Inside an
-agent's session, a line by the hub comes first, and notifications that exceed the size of one batch stay pending. At the
-timeout it prints a reminder on stderr, with the number of notifications that a wake limit holds back, and exits 0, as it
-does when the project is reset. It keeps its deadline while the hub restarts. It ends with the agent's process
-(CLAUDE_PID), or else with its parent process, unless `setsid -f` has detached it. With --rewake it is the hook that wakes
-an idle session; `hubctl hooks install claude` installs it. SIGINT and SIGTERM end it as usual (130 and 143 in a shell);
-notifications that it has not printed stay pending.
+Prints each notification on stdout as one line of JSON, acknowledges them once they are flushed, and exits. Inside an \
+agent's session, a line by the hub comes first, and notifications that exceed the size of one batch stay pending. At \
+the timeout it prints a reminder on stderr, with the number of notifications that a wake limit holds back, and exits \
+0, as it does when the project is reset. It keeps its deadline while the hub restarts. It ends with the agent's \
+process (CLAUDE_PID), or else with its parent process, unless `setsid -f` has detached it. With --rewake it is the \
+hook that wakes an idle session; `hubctl hooks install claude` installs it. SIGINT and SIGTERM end it as usual (130 \
+and 143 in a shell); notifications that it has not printed stay pending.
 
 Examples:
   hubctl wait

@@ -31,12 +31,12 @@ const TTL: u64 = 60;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Publishes a test notification to the session's inbox and follows it for 30 seconds: stored, leased by a waiter, emitted
-(shown), acked (the session continued with it). Exits 0 only if it arrived. Run it from another terminal while the session
-is idle: a session that tests itself proves the delivery only with its next hook.
+Publishes a test notification to the session's inbox and follows it for 30 seconds: stored, leased by a waiter, \
+emitted (shown), acked (the session continued with it). Exits 0 only if it arrived. Run it from another terminal while \
+the session is idle: a session that tests itself proves the delivery only with its next hook.
 
-With --count it wakes the session so often, one wake after the other, and prints how many arrived, in which way, and after
-what time they were shown to the session. Wake limits apply: they hold back what comes too fast.
+With --count it wakes the session so often, one wake after the other, and prints how many arrived, in which way, and \
+after what time they were shown to the session. Wake limits apply: they hold back what comes too fast.
 
 Examples:
   hubctl wake-test worker-1

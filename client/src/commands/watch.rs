@@ -31,10 +31,10 @@ const DEBOUNCE: Duration = Duration::from_millis(100);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A status file's first line is `STATE message`, with one of completed, needs_input, needs_testing, error, working. The line
-is forwarded when it changes; the same line counts again after the session has worked. The line at the start is forwarded
-too, unless it already was within the last day. The hub itself watches status/ in its state directory and .hub/status in
-the worktrees of its sessions; this command is for files in other places.
+A status file's first line is `STATE message`, with one of completed, needs_input, needs_testing, error, working. The \
+line is forwarded when it changes; the same line counts again after the session has worked. The line at the start is \
+forwarded too, unless it already was within the last day. The hub itself watches status/ in its state directory and \
+.hub/status in the worktrees of its sessions; this command is for files in other places.
 
 Examples:
   hubctl watch ~/build/status --session build

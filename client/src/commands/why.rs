@@ -12,8 +12,8 @@ use crate::output::text::{json_line, line};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The first line is the reason; the lines below show what happened, and the present state last. With --json, `reason` is one
-word, and `items` has one reason for each pending notification.
+The first line is the reason; the lines below show what happened, and the present state last. With --json, `reason` is \
+one word, and `items` has one reason for each pending notification.
 
 Examples:
   hubctl why worker-1

@@ -13,7 +13,8 @@ use crate::output::text::json_line;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The question is no longer shown, and the hub refuses answers to it. To withdraw other notifications, use `hubctl clear`.
+The question is no longer shown, and the hub refuses answers to it. To withdraw other notifications, use `hubctl \
+clear`.
 
 Examples:
   hubctl withdraw 41")]

@@ -23,7 +23,7 @@ mod text;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 use hubctl::{Connection, HubLocation};
 
 /// The exit code for a wrong command line (`EX_USAGE`), as `hubctl` has it.
@@ -33,10 +33,11 @@ const USAGE: u8 = 64;
 #[derive(Debug, Parser)]
 #[command(name = "hub-top", version, max_term_width = 100)]
 #[command(after_help = "\
-The upper part lists what waits for you, the most urgent kind first: permissions, questions, plans, errors, and sessions
-whose turn has ended. Below are the other sessions by phase, and the details of the selected row. Press ? for the keys: j and k move, 1 to 9
-choose an option, a approves, d denies, r sends a message, g goes to the session's tmux pane, / searches, q quits. An answer is sent
-after five seconds; until then u takes it back. NO_COLOR=1 turns the colours off. `hubctl top` runs this program.
+The upper part lists what waits for you, the most urgent kind first: permissions, questions, plans, errors, and \
+sessions whose turn has ended. Below are the other sessions by phase, and the details of the selected row. Press ? for \
+the keys: j and k move, 1 to 9 choose an option, a approves, d denies, r sends a message, g goes to the session's tmux \
+pane, / searches, q quits. An answer is sent after five seconds; until then u takes it back. NO_COLOR=1 turns the \
+colours off. `hubctl top` runs this program.
 
 Examples:
   hubctl top
@@ -49,7 +50,7 @@ struct Cli {
 
 /// The description of the command line.
 pub fn command_line() -> clap::Command {
-    hubctl::described::<Cli>()
+    Cli::command()
 }
 
 /// The program: runs until the person or a signal ends it, and returns its exit code.

@@ -21,7 +21,7 @@ const READ_PERIOD: Duration = Duration::from_secs(60);
 struct Scrub {
     last: Option<Instant>,
     next: Option<(u64, LogEnd)>,
-    /// What the last complete or failed pass has found.
+    /// The result of the last pass that completed or failed.
     found: Option<String>,
     /// Whether the last look found no stream.
     missing: bool,

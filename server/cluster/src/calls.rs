@@ -1,7 +1,7 @@
 //! The active hub's side of forwarded requests.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_nats::{Message, Subject};
@@ -63,7 +63,7 @@ impl Drop for HeldCall {
 
 impl HeldCalls {
     fn table(&self) -> MutexGuard<'_, BTreeMap<(String, CallId), HeldCall>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.calls)
     }
 
     /// Logs once that a node does not sign its calls. Whoever forges calls can invent names, so there is an end to it.

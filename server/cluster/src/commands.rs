@@ -57,7 +57,7 @@ pub enum ClusterCommand {
         /// Restore although another hub had more records, which are then lost
         #[arg(long)]
         accept_loss: bool,
-        /// Whose credentials to use.
+        /// The credentials for NATS.
         #[command(flatten)]
         admin: Admin,
     },
@@ -69,7 +69,7 @@ pub enum ClusterCommand {
     Leave(Admin),
 }
 
-/// Whose credentials to use.
+/// The credentials for NATS.
 #[derive(Debug, clap::Args)]
 pub struct Admin {
     /// The credentials of a NATS user that may make and delete streams; those of the hub when absent

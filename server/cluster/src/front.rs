@@ -10,7 +10,6 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use hub_http::error::{ApiError, Code};
-use hub_http::peer::CallerKind;
 use hub_http::request::caller::Caller;
 use hub_http::request::params::WAIT_TIMEOUT;
 use hub_http::routes::{self, Property};
@@ -189,15 +188,6 @@ fn rebuilt(parts: &Parts, body: &Bytes) -> Request {
     Request::from_parts(parts.clone(), Body::from(body.clone()))
 }
 
-/// Whether the active hub asks from which process a request comes: for one that names a process, or that an agent could use to
-/// end what another session has for the person.
-fn needs_lineage(method: &Method, path: &str, caller: CallerKind) -> bool {
-    let is_below = |roots: &[&str]| roots.iter().any(|root| path.starts_with(root));
-    let posts = || is_below(&["/notify", "/mcp"]) && caller.is_agents();
-    let names = || is_below(&["/hooks/", "/sessions/", "/questions/", "/notifications"]);
-    matches!(*method, Method::POST | Method::PUT | Method::DELETE) && (names() || posts())
-}
-
 async fn request_head(
     cluster: &Cluster<impl Nats>,
     parts: &Parts,
@@ -205,7 +195,8 @@ async fn request_head(
     let caller = Caller::of(&parts.extensions);
     // Only this machine can inspect the process.
     let kind = caller.kind(&cluster.0.hub).await?;
-    let lineage = if needs_lineage(&parts.method, parts.uri.path(), kind) {
+    let properties = routes::properties(&parts.method, parts.uri.path());
+    let lineage = if properties.contains(&Property::Origin) {
         caller.lineage().await
     } else {
         None

@@ -46,7 +46,7 @@ pub struct ClusterConnection<N = JetStream> {
     pub node: String,
     /// The name of this process, which no other one has.
     pub run: String,
-    /// What tells this machine from others; `None` if nothing does.
+    /// The identifier of this machine; `None` if it has none.
     pub machine: Option<String>,
     /// The keys that sign calls.
     pub keys: CallKeys,

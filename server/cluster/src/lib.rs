@@ -72,7 +72,7 @@ use wire::CallId;
 /// After this time without a look at the lease, a hub says so. An election of NATS takes less in most cases.
 const SILENT_MS: i64 = 8_000;
 
-/// What this hub does in the cluster.
+/// The role of this hub in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// It follows another hub, or waits for one.
@@ -119,7 +119,7 @@ struct ClusterInner<N> {
     /// Notified when commits may have been missed.
     missed: Notify,
     snapshots: Snapshots,
-    /// What NATS has lost, as text.
+    /// A description of the records that NATS has lost.
     damage: Mutex<Option<String>>,
 }
 

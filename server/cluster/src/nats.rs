@@ -1,4 +1,4 @@
-//! What a hub needs of NATS. The only implementation of the hub is [`JetStream`]; the simulation has one of its own.
+//! The functions of NATS that a hub needs. The hub's only implementation is [`JetStream`]; the simulation has its own.
 
 use std::collections::HashMap;
 
@@ -93,9 +93,9 @@ pub trait Keys: Clone + Send + Sync + 'static {
 /// A message to publish.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
-    /// Where to.
+    /// The subject to publish it to.
     pub subject: Subject,
-    /// Where the answers shall go.
+    /// The subject for the answers.
     pub reply: Option<Subject>,
     /// Its headers.
     pub headers: Option<HeaderMap>,
@@ -118,7 +118,7 @@ impl Outgoing {
 /// A message of a stream.
 #[derive(Debug, Clone)]
 pub struct StoredMessage {
-    /// Where it was published.
+    /// The subject that it was published to.
     pub subject: Subject,
     /// Its headers.
     pub headers: HeaderMap,
@@ -129,7 +129,7 @@ pub struct StoredMessage {
 /// A stream.
 #[derive(Debug, Clone, Default)]
 pub struct StreamInfo {
-    /// What its maker noted.
+    /// The metadata with which it was created.
     pub metadata: HashMap<String, String>,
     /// Its content.
     pub state: StreamState,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -82,7 +82,7 @@ impl Default for Nodes {
 
 impl Nodes {
     fn table(&self) -> MutexGuard<'_, BTreeMap<String, (Beat, Instant)>> {
-        self.beats.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.beats)
     }
 
     /// For how long this hub has run, in milliseconds.

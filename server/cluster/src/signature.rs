@@ -73,8 +73,8 @@ impl CallKeys {
     }
 }
 
-/// What is signed: the subject names the cluster, the term and the node, so that a signature counts nowhere else. Neither a
-/// subject nor a reply contains a line feed.
+/// The bytes that are signed. The subject names the cluster, the term and the node, so that a signature counts nowhere else.
+/// Neither a subject nor a reply contains a line feed.
 fn signed(subject: &str, reply: &str, payload: &[u8]) -> Vec<u8> {
     [
         b"hub call\n",

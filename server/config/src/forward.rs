@@ -44,18 +44,19 @@ pub struct ForwardSettings {
     pub after: Duration,
 }
 
-/// The kind of a forward's target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ForwardKind {
-    /// A topic of an ntfy server.
-    Ntfy,
-    /// Any HTTP server; it gets the notification's JSON.
-    Webhook,
-    /// An incoming webhook of Slack.
-    Slack,
-    /// A webhook of Discord.
-    Discord,
+hub_protocol::named! {
+    /// The kind of a forward's target.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+    pub enum ForwardKind {
+        /// A topic of an ntfy server.
+        Ntfy = "ntfy",
+        /// Any HTTP server; it gets the notification's JSON.
+        Webhook = "webhook",
+        /// An incoming webhook of Slack.
+        Slack = "slack",
+        /// A webhook of Discord.
+        Discord = "discord",
+    }
 }
 
 /// A daily span of local time. If it ends before it begins, it lasts past midnight.
@@ -133,16 +134,6 @@ pub(super) fn redacted(forwards: &[Value]) -> String {
 }
 
 impl ForwardKind {
-    /// The name in the configuration.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ntfy => "ntfy",
-            Self::Webhook => "webhook",
-            Self::Slack => "slack",
-            Self::Discord => "discord",
-        }
-    }
-
     fn default_url(self) -> Option<&'static str> {
         (self == Self::Ntfy).then_some("https://ntfy.sh")
     }

@@ -382,14 +382,14 @@ pub enum Refusal {
         cap: usize,
     },
     /// The question has already reached its final state.
-    #[error("question {id} is {} already", state_name(*state))]
+    #[error("question {id} is {state} already")]
     QuestionSettled {
         /// The number of the question.
         id: Seq,
         /// The final state.
         state: QuestionState,
     },
-    /// What the session needs is another thing than the command closes.
+    /// The session has another need than the one that the command closes.
     #[error("the session has gone on since: read its present needs")]
     NeedChanged,
     /// The agent shows this question in its own dialog, which answers from the hub cannot reach.
@@ -448,15 +448,4 @@ fn of_project(name: &InboxName, elsewhere: Option<&ProjectName>) -> String {
     elsewhere.map_or(String::new(), |it| {
         format!("; '{name}' is in project '{it}'")
     })
-}
-
-fn state_name(state: QuestionState) -> &'static str {
-    match state {
-        QuestionState::Open => "open",
-        QuestionState::Claimed => "claimed",
-        QuestionState::Answered => "answered",
-        QuestionState::Withdrawn => "withdrawn",
-        QuestionState::Superseded => "superseded",
-        QuestionState::Expired => "expired",
-    }
 }

@@ -14,7 +14,7 @@ use crate::command::{Command, Decision, Refusal};
 use crate::record::{ClockMoved, Led, Record, Turn};
 use crate::rule::RuleSet;
 
-// What a command changes and a record applies, one concept a file:
+// The concepts that commands change and records update, one a file:
 mod answer; // who may answer a question, and how an answer reaches the asker
 mod collapse; // a newer item supersedes a pending one with the same key
 mod delivery; // acknowledged, emitted, returned, escalated
@@ -52,7 +52,7 @@ mod tick; // everything that is due by time alone
 mod turn; // the turn in which a notification was sent
 mod wake_class; // how a wake counts against the wake limits
 
-// What these use:
+// Modules that the concepts use:
 mod deadlines;
 mod hook_data;
 mod nearest;
@@ -115,7 +115,7 @@ pub struct State {
     pub questions: Questions,
     #[serde(default)]
     sources: source::Sources,
-    /// What the person has seen.
+    /// The notifications that the person has seen.
     pub seen: SeenMarks,
     outcomes: status::Outcomes,
     /// The person's preferences: quiet hours, mutes and alerts.
@@ -126,7 +126,7 @@ pub struct State {
     pub forwards: Forwards,
     /// The range of the log that is kept.
     pub retention: Retention,
-    /// What was lost.
+    /// The lost notifications and records.
     #[serde(default, skip_serializing_if = "Losses::is_empty")]
     pub losses: Losses,
     /// The hidden history of projects.

@@ -1,4 +1,4 @@
-//! What a need is about, in one line: for the rows of lists, and for the feed.
+//! The one line that describes a need in the rows of lists and in the feed.
 
 use hub_agents::request::{line_of, one_line};
 use hub_protocol::{Kind, Notification};

@@ -3,10 +3,11 @@
 //! are kept in memory.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use hub_core::secret::{Token, hex};
+use hub_core::sync;
 use hub_core::time::Now;
 use hub_protocol::PhoneAccess;
 use subtle::ConstantTimeEq;
@@ -92,7 +93,7 @@ struct IssuedCode {
     holder: Holder,
 }
 
-/// Who may redeem a code.
+/// The client that may redeem a code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Holder {
     /// A browser of the hub's user.
@@ -133,7 +134,7 @@ impl SignInCodes {
         let mut bits = [0u8; CODE_BYTES];
         getrandom::fill(&mut bits)?;
         let code = hex(&bits);
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = sync::lock(&self.0);
         open.retain(|open| now < open.until);
         if open.len() == MAX_CODES {
             open.pop_front();
@@ -146,9 +147,9 @@ impl SignInCodes {
         Ok(code)
     }
 
-    /// Who may redeem a code now. Does not redeem it.
+    /// Returns the client that may redeem a code now. Does not redeem it.
     pub(crate) fn find(&self, code: &str, now: Instant) -> Option<Holder> {
-        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = sync::lock(&self.0);
         let is_it = |open: &IssuedCode| bool::from(open.code.as_bytes().ct_eq(code.as_bytes()));
         let mut open = open.iter();
         let found = open.find(|open| is_it(open) && now < open.until)?;
@@ -157,7 +158,7 @@ impl SignInCodes {
 
     /// Redeems a code: true the first time, and only before it expires.
     pub(crate) fn redeem(&self, code: &str, now: Instant) -> bool {
-        let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = sync::lock(&self.0);
         let mut good = false;
         open.retain(|open| {
             let is_it = bool::from(open.code.as_bytes().ct_eq(code.as_bytes()));

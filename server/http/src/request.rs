@@ -1,4 +1,4 @@
-//! What a handler reads from its request: parameters, body, and the kind of caller.
+//! The parts of a request that a handler reads: parameters, body, and the kind of caller.
 
 pub mod caller;
 #[cfg(target_os = "linux")]

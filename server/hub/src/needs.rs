@@ -40,13 +40,13 @@ pub struct FoundNeed {
     context: Option<Seq>,
     /// The record with the answer.
     answer: Option<Seq>,
-    /// What precedes its text: that the session has not taken the person's message.
+    /// The text before its own: that the session has not taken the person's message.
     untaken: Option<String>,
-    /// What closes it, if the person may close it as it is.
+    /// How the person closes it, if they may close it as it is.
     pub close: Option<Close>,
 }
 
-/// What closes a need that no answer ends.
+/// How a need closes that no answer ends.
 #[derive(Debug, Clone)]
 pub enum Close {
     /// The person closes it for a session in the state that this record reported.

@@ -1,12 +1,13 @@
-//! What git says about directories of this machine. It is remembered as long as the files that it comes from stay as they are.
+//! A cache of git's answers about directories of this machine. An answer is valid until a file that it depends on changes.
 
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 use std::time::{Duration, Instant, SystemTime};
 
+use hub_core::sync;
 use hub_protocol::git::{Answers, Silence};
 
 /// Git is asked again after this time, because a file that it would include may appear anywhere.
@@ -103,7 +104,7 @@ impl Stamp {
 }
 
 fn known() -> MutexGuard<'static, HashMap<PathBuf, Arc<KnownPlace>>> {
-    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+    sync::lock(&KNOWN)
 }
 
 #[cfg(test)]

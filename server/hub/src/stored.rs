@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use hub_core::notification::Draft;
 use hub_core::rejected::Rejected;
 use hub_core::waiters::Offered;
 use hub_log::journal::JournalError;
 use hub_log::{Event, Log};
-use hub_protocol::{Kind, Notification, Priority, ProjectName, Seq, Timestamp};
+use hub_protocol::{InboxName, Kind, Notification, ProjectName, Seq, Timestamp};
 
 use super::Hub;
 
@@ -67,33 +68,10 @@ async fn json(
     let lost = hub.log().journal().lost_at(location);
     lost.ok_or_else(|| std::io::Error::other(format!("record {location} is no notification")))?;
     let now = Timestamp::now();
-    let said = Notification {
-        id,
-        ts: now,
-        from: "hub".parse().expect("a constant name"),
-        from_name: None,
-        kind: Kind::Error,
-        msg: format!("notification {id} cannot be read any more: the disk lost its text"),
-        to: None,
-        project: project.clone(),
-        priority: Priority::Normal,
-        title: None,
-        data: None,
-        session: None,
-        parent: None,
-        key: None,
-        reply_to: None,
-        expires_at: now,
-        options: None,
-        answers: None,
-        hops: 0,
-        received: None,
-        muted_by: None,
-        rides_along: None,
-        evidence: None,
-        turn: None,
-        repeats: None,
-    };
+    let hub = InboxName::HUB.parse().expect("a constant name");
+    let msg = format!("notification {id} cannot be read any more: the disk lost its text");
+    let draft = Draft::new((project, &hub), Kind::Error, msg, now, 0);
+    let said = Notification { id, ..draft.body };
     let json = serde_json::to_vec(&said).map_err(std::io::Error::other)?;
     Ok(json.into())
 }

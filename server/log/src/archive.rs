@@ -44,7 +44,7 @@ pub struct SnapshotPolicy {
     pub bytes: u64,
 }
 
-/// What the archive saves, and its limits.
+/// The inputs of the archive and its limits.
 pub struct ArchiveInputs {
     /// The snapshots that it reads and saves.
     pub snapshots: Snapshots,

@@ -150,7 +150,7 @@ impl ToolCall {
         self.outcome(words, &question).await
     }
 
-    /// What became of a question that the caller waited for.
+    /// The outcome of a question that the caller waited for.
     async fn outcome(&self, words: OwnWords, question: &Question) -> Result<Reply, ApiError> {
         match (question.state, question.answer_id) {
             (QuestionState::Answered, Some(answer)) => {

@@ -31,7 +31,7 @@ const NOTIFICATIONS: Frame = Frame {
     ..Frame::NOTIFICATIONS
 };
 
-/// What was handed to each caller and not acknowledged yet, by project and inbox.
+/// The notifications that each caller has received and not acknowledged yet, by project and inbox.
 #[derive(Clone, Default)]
 pub(super) struct Unacknowledged(Arc<Mutex<Callers>>);
 

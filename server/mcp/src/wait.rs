@@ -148,7 +148,7 @@ impl ToolCall {
     }
 }
 
-/// What a wait was woken for.
+/// The reason why a wait ended.
 fn arrived(batch: &Batch, seconds: u64) -> OwnWords {
     match &batch.barrier {
         Some(barrier) if barrier.met => OwnWords::of("The sessions have stopped."),

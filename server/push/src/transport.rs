@@ -92,7 +92,7 @@ impl Transport {
         tokio::time::timeout(TIMEOUT, woken).await?
     }
 
-    /// What may be done once more.
+    /// The step that may be repeated.
     pub(super) fn second(&self) -> Option<Second> {
         match self {
             Self::File(files, number) => Some(Second::File(files.clone(), *number)),
@@ -102,7 +102,7 @@ impl Transport {
     }
 }
 
-/// What is done once more when a wake had no effect. It cannot begin a second turn.
+/// The step that is repeated when a wake had no effect. It cannot begin a second turn.
 pub(super) enum Second {
     /// The file is changed again.
     File(WakeFiles, Seq),

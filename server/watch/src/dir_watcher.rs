@@ -1,8 +1,9 @@
 //! File system watches of every bridge: one watcher for all directories, because a user may have few.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, TryLockError};
 
+use hub_core::sync;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 
@@ -49,7 +50,7 @@ impl DirWatcher {
         changed: &Arc<Notify>,
     ) {
         let changed = Arc::clone(changed);
-        locked(&self.subscriptions).push(WatchedRoot {
+        sync::lock(&self.subscriptions).push(WatchedRoot {
             root,
             below,
             changed,
@@ -57,7 +58,7 @@ impl DirWatcher {
     }
 
     pub(super) fn unsubscribe(&self, root: &Path) {
-        locked(&self.subscriptions).retain(|it| it.root != root);
+        sync::lock(&self.subscriptions).retain(|it| it.root != root);
     }
 
     /// Watches the directory `path` instead of `previous`. Never blocks on the watcher, because a hung file system may
@@ -92,7 +93,7 @@ fn start(subscriptions: Subscriptions) -> Option<RecommendedWatcher> {
         let Ok(event) = event else { return };
         // Ignore reads, because the hub's own scans cause them.
         let is_read = event.kind.is_access();
-        for it in locked(&subscriptions).iter() {
+        for it in sync::lock(&subscriptions).iter() {
             let counts = |path: &PathBuf| {
                 let named = |name| path.iter().any(|part| part == name);
                 path.starts_with(&it.root) && it.below.is_none_or(named)
@@ -107,8 +108,4 @@ fn start(subscriptions: Subscriptions) -> Option<RecommendedWatcher> {
         tracing::warn!(%error, "files are read at intervals only");
     };
     watcher.inspect_err(warn).ok()
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

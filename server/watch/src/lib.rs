@@ -1,4 +1,4 @@
-//! What the hub watches of its machine: the spool, status files, agents' session files and processes. They submit commands like
+//! The watchers of this machine: for the spool, status files, agents' session files and processes. They submit commands like
 //! any client.
 
 use hub_core::command::{Command, IdempotencyKey};

@@ -26,9 +26,10 @@ use crate::wire::Wire;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-AGENT is a name of `hubctl acp list`, or any command that speaks the Agent Client Protocol on stdin and stdout. The last word
-is the first prompt if it has a blank, or if it is the only one after a known agent. A line that you type is a prompt, or the
-answer to the open dialog. Ctrl-C cancels the turn; without a turn it ends the session, and so does the end of the input.
+AGENT is a name of `hubctl acp list`, or any command that speaks the Agent Client Protocol on stdin and stdout. The \
+last word is the first prompt if it has a blank, or if it is the only one after a known agent. A line that you type is \
+a prompt, or the answer to the open dialog. Ctrl-C cancels the turn; without a turn it ends the session, and so does \
+the end of the input.
 
 Examples:
   hubctl acp run -- claude

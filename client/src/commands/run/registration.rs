@@ -65,10 +65,18 @@ fn is_anothers(process: &Process) -> bool {
 }
 
 async fn put(job: &Job, context: &Context) -> Result<(), Error> {
-    let path = path(&job.session, &job.project).with("runs", true);
-    let request = Request::put(path, json(&info(job, context))?);
-    context.hub()?.text_within(&request, PATIENCE).await?;
-    Ok(())
+    let path = path(&job.session, &job.project);
+    let info = json(&info(job, context))?;
+    let hub = context.hub()?;
+    let request = Request::put(path.clone().with("runs", true), &info);
+    match hub.text_within(&request, PATIENCE).await {
+        // A hub from before this parameter refuses it.
+        Err(Error::Refused(problem)) if problem.code == "invalid" => {
+            let request = Request::put(path, info);
+            hub.text_within(&request, PATIENCE).await.map(drop)
+        }
+        answer => answer.map(drop),
+    }
 }
 
 fn info(job: &Job, context: &Context) -> SessionInfo {

@@ -137,11 +137,11 @@ fn own_key(connection: &ClusterConnection, report: &mut Report<impl Write>) -> a
 
 /// The subjects whose permissions are tried.
 struct Subjects {
-    /// What a hub publishes to.
+    /// The subjects to which a hub publishes.
     needed: Vec<String>,
-    /// What it subscribes to.
+    /// The subjects to which it subscribes.
     heard: Vec<String>,
-    /// What it must not publish to.
+    /// The subjects to which it must not publish.
     forbidden: Vec<String>,
 }
 

@@ -10,7 +10,7 @@ use crate::join::{self, ClusterConnection, Membership};
 use crate::journal::SharedLogError;
 use crate::lease::{self, Leadership};
 
-/// What the person accepts.
+/// The flags with which the person accepts a loss.
 pub(super) struct Choices {
     pub(super) anew: bool,
     pub(super) accept_loss: bool,

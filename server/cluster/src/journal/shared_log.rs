@@ -140,7 +140,7 @@ impl<N: Nats> SharedLog<N> {
     }
 }
 
-/// What an administrator does.
+/// The calls for an administrator.
 impl SharedLog {
     /// Creates the stream of a new log with this epoch. If the stream exists, its settings stay as they are.
     pub async fn create(&self, epoch: Epoch, replicas: usize) -> Result<(), SharedLogError> {
@@ -174,33 +174,24 @@ impl SharedLog {
 
     /// Ends the log in NATS, because the hub `node` goes on with it alone: from now on no hub can append.
     pub async fn close(&self, node: &str) -> Result<(), SharedLogError> {
-        let mut config = self
-            .nats
-            .open(&self.stream)
-            .await?
-            .cached_info()
-            .config
-            .clone();
-        config.subjects = vec![format!("{}.closed", self.prefix)];
-        config.metadata.insert(MOVED_KEY.into(), node.into());
-        self.update(config).await
+        let closed = format!("{}.closed", self.prefix);
+        self.update(closed, Some(node)).await
     }
 
     /// Allows appends again after [`Self::close`].
     pub async fn reopen(&self) -> Result<(), SharedLogError> {
-        let mut config = self
-            .nats
-            .open(&self.stream)
-            .await?
-            .cached_info()
-            .config
-            .clone();
-        config.subjects = vec![self.subject("*")];
-        config.metadata.remove(MOVED_KEY);
-        self.update(config).await
+        self.update(self.subject("*"), None).await
     }
 
-    async fn update(&self, config: stream::Config) -> Result<(), SharedLogError> {
+    /// Sets the subject that the stream stores, and the hub that goes on with the log alone.
+    async fn update(&self, subject: String, moved_to: Option<&str>) -> Result<(), SharedLogError> {
+        let stream = self.nats.open(&self.stream).await?;
+        let mut config = stream.cached_info().config.clone();
+        config.subjects = vec![subject];
+        match moved_to {
+            Some(node) => config.metadata.insert(MOVED_KEY.into(), node.into()),
+            None => config.metadata.remove(MOVED_KEY),
+        };
         let updated = self.nats.context.update_stream(config).await;
         updated.map(drop).map_err(unavailable)
     }
@@ -434,7 +425,7 @@ impl<N: Nats> SharedLog<N> {
     }
 }
 
-/// Where a commit is in the stream.
+/// The position of a commit in the stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// The position of the commit; 0 for none.

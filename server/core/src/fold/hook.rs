@@ -424,7 +424,7 @@ impl HookContext<'_, '_> {
         permanent: bool,
         (until, resumes): (Option<Timestamp>, bool),
     ) -> Result<(), Refusal> {
-        // What has an end is a limit, whatever its agent calls it.
+        // A failure with an end is a limit, whatever the agent calls it.
         if permanent && until.is_none() {
             let msg = format!("Agent {} failed: {reason}", self.name());
             self.say(Kind::Error, (msg, reason), |_| {})?;

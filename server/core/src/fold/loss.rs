@@ -1,5 +1,5 @@
-//! What was lost: notifications that nobody had read, and records that cannot be read any more. It is told until the person
-//! has settled the hub's question about it.
+//! Losses: notifications that were evicted unread, and records that cannot be read any more. The hub reports them until the
+//! person has settled its question about them.
 
 use hub_protocol::{InboxName, Kind, QuestionState, Seq};
 use serde::{Deserialize, Serialize};

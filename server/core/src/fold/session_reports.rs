@@ -1,4 +1,4 @@
-//! What records report about a session: its state, its turn, its end, and that the person closed what it needs.
+//! The reports of records about a session: its state, its turn, its end, and that the person closed what it needs.
 
 use hub_protocol::{InboxName, Kind, ProjectName, Seq, Timestamp};
 
@@ -31,7 +31,7 @@ impl Sessions {
         };
         let evidence = format!("notify {}", route.kind);
         self.change(&route.project, name, seq, |session| {
-            // What hooks derive about a turn replaces no word about its end.
+            // A text that a hook derives from a turn does not replace the session's own words about its end.
             let key = route.key.as_deref();
             let is_word = !key.is_some_and(|it| it.starts_with(HOOK_KEYS));
             // Its last words are those of the stop before, if it only waited for workers.

@@ -1,4 +1,4 @@
-//! What sessions are to each other: the primary, workers, and the readers of inboxes.
+//! The roles of sessions: the primary, workers, and the readers of inboxes.
 
 use hub_protocol::{InboxName, ProjectName, Timestamp};
 

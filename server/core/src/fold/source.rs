@@ -53,7 +53,7 @@ impl From<Last> for StoredLast {
 impl Last {
     fn note(&mut self, seq: Seq, route: &Route) {
         (self.ts, self.seq) = (route.ts, seq);
-        // What has a type reports the state of a session.
+        // A notification with a type reports the state of a session.
         if route.kind == Kind::Complete && route.session.is_none() {
             self.done = Some(seq);
         }

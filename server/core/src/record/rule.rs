@@ -36,32 +36,20 @@ pub struct RuleFired {
     pub at: Timestamp,
 }
 
-/// An action of a rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RuleAction {
-    /// The notification wakes no reader.
-    Mute,
-    /// It makes a notification, in the same commit.
-    Notify,
-    /// It passes the notification to a forward.
-    Forward,
-    /// It runs a program.
-    Run,
-    /// It notifies the person later, unless the notification is settled by then.
-    Escalate,
-}
-
-impl RuleAction {
-    /// The name in the configuration and the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Mute => "mute",
-            Self::Notify => "notify",
-            Self::Forward => "forward",
-            Self::Run => "run",
-            Self::Escalate => "escalate",
-        }
+hub_protocol::named! {
+    /// An action of a rule.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum RuleAction {
+        /// The notification wakes no reader.
+        Mute = "mute",
+        /// It makes a notification, in the same commit.
+        Notify = "notify",
+        /// It passes the notification to a forward.
+        Forward = "forward",
+        /// It runs a program.
+        Run = "run",
+        /// It notifies the person later, unless the notification is settled by then.
+        Escalate = "escalate",
     }
 }
 

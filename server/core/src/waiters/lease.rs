@@ -110,7 +110,7 @@ impl Waiters {
     }
 
     /// Ends the lease on items that the reader `by` has no room for. They are offered again as if they had never been leased.
-    /// What another reader has by now stays leased.
+    /// An item that another reader has leased since stays leased.
     pub fn give_back(
         &mut self,
         state: &State,

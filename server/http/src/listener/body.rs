@@ -45,7 +45,7 @@ impl TimedBody {
         }
     }
 
-    /// Where the body is once it was dropped unread.
+    /// The place into which the body is put if it is dropped unread.
     pub(super) fn unread(&self) -> Unread {
         Unread(Arc::clone(&self.unread))
     }

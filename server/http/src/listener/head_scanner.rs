@@ -6,7 +6,9 @@
 //! hyper, which closes the connection there.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use hub_core::sync;
 
 /// One byte more than the longest name that the scanner compares.
 const NAME_BYTES: usize = TRANSFER_ENCODING.len() + 1;
@@ -64,7 +66,7 @@ struct Queue {
 impl HeadQueue {
     /// The oldest head in the queue.
     pub(super) fn take(&self) -> RequestHead {
-        let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = sync::lock(&self.0);
         let behind = RequestHead {
             lost: queue.lost,
             ..RequestHead::default()
@@ -74,13 +76,13 @@ impl HeadQueue {
 
     /// Adds a head; false if there are too many.
     fn put(&self, head: RequestHead) -> bool {
-        let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = sync::lock(&self.0);
         queue.heads.push_back(head);
         queue.heads.len() < MAX_HEADS
     }
 
     fn lose(&self) {
-        let mut queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = sync::lock(&self.0);
         queue.lost = true;
     }
 }

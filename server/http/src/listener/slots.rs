@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hub_config::Positive;
+use hub_core::sync;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
@@ -66,7 +67,7 @@ impl ConnectionSlots {
     /// Waits for a free slot.
     pub(super) async fn take(&self) -> Slot {
         let room = self.room().await;
-        let mut open = lock(&self.open);
+        let mut open = sync::lock(&self.open);
         open.last += 1;
         let (id, status) = (open.last, ConnectionStatus::default());
         open.connections.insert(id, status.clone());
@@ -93,7 +94,7 @@ impl ConnectionSlots {
     }
 
     fn evict(&self) {
-        let mut open = lock(&self.open);
+        let mut open = sync::lock(&self.open);
         let mut idle = open
             .connections
             .iter()
@@ -114,7 +115,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        lock(&self.open).connections.remove(&self.id);
+        sync::lock(&self.open).connections.remove(&self.id);
     }
 }
 
@@ -165,11 +166,6 @@ impl Drop for BusyGuard {
     fn drop(&mut self) {
         self.0.0.busy.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-/// Locks the table, also if it is poisoned, because each change to it is complete.
-fn lock(open: &Mutex<OpenConnections>) -> std::sync::MutexGuard<'_, OpenConnections> {
-    open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

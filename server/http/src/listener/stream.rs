@@ -11,12 +11,13 @@ use std::fmt::Write as _;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
 
 use axum::http::{Response, response};
 use bytes::{Buf as _, Bytes};
 use http_body::Body as _;
+use hub_core::sync;
 use hub_log::fanout::{Outlet, Sink};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
@@ -44,12 +45,12 @@ impl StreamHandoff {
         if answer.body().size_hint().exact().is_some() {
             return answer;
         }
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+        *sync::lock(&self.0) = Some(answer);
         std::future::pending().await
     }
 
     pub(super) fn take(&self) -> Option<Response<ResponseBody>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        sync::lock(&self.0).take()
     }
 }
 
@@ -65,7 +66,7 @@ struct SharedSocket<S>(Mutex<IoGuard<S>>);
 
 impl<S> SharedSocket<S> {
     fn lock(&self) -> MutexGuard<'_, IoGuard<S>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.0)
     }
 }
 

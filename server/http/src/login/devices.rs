@@ -5,11 +5,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use hub_core::durable;
 use hub_core::secret::hex;
+use hub_core::sync;
 use hub_core::time::Now;
 use hub_protocol::{Device, PhoneAccess, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -248,18 +249,14 @@ impl Devices {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<StoredDevice>> {
-        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.0.table)
     }
 
     fn store(&self) -> io::Result<()> {
         let Some(path) = &self.0.path else {
             return Ok(());
         };
-        let _writing = self
-            .0
-            .writing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let _writing = sync::lock(&self.0.writing);
         let text = serde_json::to_vec(&*self.lock())?;
         durable::replace(path, &[&text])
     }

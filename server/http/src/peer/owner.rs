@@ -29,7 +29,7 @@ mod listing {
     /// The part of a processor: one in this many. The time on the clock says nothing, as in [`budget`](crate::budget).
     const PART: u32 = 40;
 
-    /// What the tables listed last.
+    /// The last listing of the tables.
     static LAST: Mutex<Option<Listing>> = Mutex::const_new(None);
 
     /// The users of the connections, by their own and the other end's address.

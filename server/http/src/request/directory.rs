@@ -80,7 +80,7 @@ async fn find(hub: &Hub, params: &DirectoryParams) -> Result<Option<Directory>, 
     }
 }
 
-/// What a look at a directory found.
+/// The result of a look at a directory.
 enum Looked {
     There(Directory),
     WithoutGit,

@@ -113,7 +113,7 @@ async fn attempt_answer(
     } else {
         answerer(hub, caller, name).await?
     };
-    // What is refused anyway is refused for the reason that helps.
+    // An answer that cannot be delivered is refused for that reason, not for its words.
     let words = if status.deliverable {
         words_for(hub, id, given).await?
     } else {

@@ -77,13 +77,14 @@ pub(super) async fn notify(
     Ok(answer(is_single, project, done))
 }
 
-/// Who posts.
+/// The client that posts.
 #[derive(Debug, Clone)]
 pub struct Poster {
-    /// As whom it speaks.
+    /// The caller whose rights the post has.
     speaker: Caller,
     witness: Witness,
-    /// Who sends the request, which may pass on what somebody else has written.
+    /// The caller that sends the request. It has fewer rights to end the questions of others if it is an agent's, also for a
+    /// text that somebody else has written.
     sender: Caller,
     /// The origin, if another hub of the cluster took the request.
     origin: Option<Origin>,
@@ -162,8 +163,8 @@ fn ended<'a>(state: &'a Fold, draft: &Draft) -> (Option<&'a Session>, Option<&'a
 
 /// Stores notifications, all or none. Returns the project of the first.
 ///
-/// What only few posts wait for is boxed, here and below. Else each post would move, and keep while it waits, as much memory
-/// as the largest of these futures needs.
+/// The futures that only few posts wait for are boxed, here and below. Without that, each post would take as much memory as
+/// the largest of them.
 pub async fn publish(
     hub: &Hub,
     poster: Poster,

@@ -27,6 +27,8 @@ pub enum Property {
     Local,
     /// In a cluster, each hub answers them from its own copy of the log.
     InCopy,
+    /// They are judged by the process that makes them. In a cluster, only the hub that takes them can inspect it.
+    Origin,
     /// They change nothing but the device that asks, though their method may.
     Reads,
     /// They change something, though their method is GET.
@@ -122,7 +124,8 @@ mod tests {
         assert_eq!(of(Method::GET, "/assets/"), []);
         assert_eq!(of(Method::GET, "/nowhere"), []);
         assert_eq!(of(Method::GET, "/notifications/1"), [Property::InCopy]);
-        assert_eq!(of(Method::DELETE, "/notifications/1"), []);
+        assert_eq!(of(Method::DELETE, "/notifications/1"), [Property::Origin]);
+        assert_eq!(of(Method::POST, "/notifications/1"), []);
         assert_eq!(of(Method::GET, "/notifications/1/trace"), [Property::Late]);
     }
 }

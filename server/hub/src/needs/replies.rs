@@ -22,7 +22,7 @@ pub(super) struct Reply {
 pub(super) enum ReplyWay {
     /// It is on its way.
     Sent(AnswerDelivery),
-    /// Nothing delivers it now; why, and what the person can do.
+    /// The hub cannot deliver it now. The text gives the reason and what the person can do.
     NotTaken(String),
 }
 

@@ -13,8 +13,8 @@ use super::{Close, FoundNeed, id_of, silenced};
 /// How long after the hub would have woken it a session has gone on after its limit, in milliseconds: the next turn begins soon.
 const GOES_ON_WITHIN_MS: i64 = 60 * 1000;
 
-/// What a session needs, unless it asks: then its questions are the needs. A message of the person that is on its way is an
-/// answered turn, and one that nothing delivers is the person's turn again.
+/// The need of a session without an open question; each open question is a need of its own. A message of the person that is
+/// on its way to the session answers the turn; if nothing can deliver it, it is the person's turn again.
 pub(super) fn find(
     state: &State,
     waiters: &SharedWaiters,
@@ -47,7 +47,7 @@ pub(super) fn find(
     }
 }
 
-/// What a session needs in its phase.
+/// The need of a session in its phase.
 fn of_phase(
     state: &State,
     place: &SessionKey,

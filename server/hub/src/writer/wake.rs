@@ -95,7 +95,7 @@ impl Writer {
         if state == Some(SessionState::Ended) {
             self.waiters.write().sessions_moved(&self.state);
         }
-        // What has no type says of its sender that it is done.
+        // A notification without a type reports that its sender is done.
         if state.is_some() || route.kind == Kind::Complete {
             woken += self
                 .waiters

@@ -109,7 +109,7 @@ pub(super) fn read(dir: &Path, process: &Process) -> Result<SessionFile, Ignored
         }
     })?;
     // A killed process leaves its file behind, and its number may belong to another process now.
-    // What it writes on other systems is not known, so there the process table alone decides.
+    // The format of this field on other systems is not known, so there the process table alone decides.
     let is_known = cfg!(target_os = "linux") && file.proc_start.is_some();
     let started = process.started.map(|it| it.to_string());
     let is_current = file.pid == process.pid

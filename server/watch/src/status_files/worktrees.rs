@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
+use hub_core::sync;
 use hub_engine::places;
 use hub_protocol::git;
 use tokio::sync::{Notify, watch};
@@ -215,7 +216,7 @@ impl Worktrees {
     }
 
     fn table(&self) -> MutexGuard<'_, WorktreeTable> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        sync::lock(&self.table)
     }
 }
 

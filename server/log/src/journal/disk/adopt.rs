@@ -80,7 +80,7 @@ pub fn adopt(
     Ok((journal, adopted))
 }
 
-/// What is left of the old journal.
+/// The readable parts of the old journal.
 struct OldJournal {
     segments: Segments,
     store: Option<Donor>,
@@ -125,7 +125,7 @@ impl OldJournal {
     /// Returns the first record from `from` on that can be read.
     fn next(&self, from: Seq) -> Result<Option<Seq>, JournalError> {
         let in_log = self.log.iter().find(|it| it.last() >= from);
-        // What sled cannot read is lost, whatever the error.
+        // Records that sled cannot read are lost, whatever the error is.
         let in_store = self.store.as_ref().map(|it| it.next_readable(from));
         let found = [
             self.segments.next_readable(from)?,
