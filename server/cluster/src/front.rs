@@ -196,7 +196,8 @@ async fn request_head(
     // Only this machine can inspect the process.
     let kind = caller.kind(&cluster.0.hub).await?;
     let properties = routes::properties(&parts.method, parts.uri.path());
-    let lineage = if properties.contains(&Property::Origin) {
+    let of_agents = properties.contains(&Property::AgentsOrigin) && kind.is_agents();
+    let lineage = if of_agents || properties.contains(&Property::Origin) {
         caller.lineage().await
     } else {
         None

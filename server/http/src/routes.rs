@@ -117,7 +117,7 @@ routes! {
     "/login/devices" => get(login::devices) [Local];
     "/login/push" => get(push::get) [Local], put(push::put) [Local, Reads], delete(push::delete) [Local, Reads];
     "/login/devices/{id}" => delete(login::remove) [Local];
-    "/notify" => post(notify::notify) [Answers, Origin];
+    "/notify" => post(notify::notify) [Answers, AgentsOrigin];
     "/wait" => get(wait::wait) [Late, Takes], head(wait::head);
     "/events" => get(events::events) [Late, Local];
     "/directory" => get(directory::get) [Local];
@@ -155,7 +155,7 @@ routes! {
     "/timeline" => get(timeline::timeline);
     "/timeline/moment" => get(timeline::moment);
     "/hooks/{agent}" => post(hooks::hook) [Late, Origin];
-    "/mcp" => post [Late, Origin];
+    "/mcp" => post [Late, AgentsOrigin];
     "/projects/{project}/reset" => post(inboxes::reset);
     "/healthz" => get(probes::healthz) [Public, Local];
     "/readyz" => get(probes::readyz) [Public, Local];

@@ -29,6 +29,8 @@ pub enum Property {
     InCopy,
     /// They are judged by the process that makes them. In a cluster, only the hub that takes them can inspect it.
     Origin,
+    /// So are they if the process is an agent's: it could end by them what another session has for the person.
+    AgentsOrigin,
     /// They change nothing but the device that asks, though their method may.
     Reads,
     /// They change something, though their method is GET.
