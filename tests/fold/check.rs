@@ -115,7 +115,7 @@ impl Driver {
             "{project} {inbox}: {offered:?}"
         );
         for (item, (note, place)) in offered.iter().zip(expected) {
-            let draft = &note.body;
+            let (draft, delivery) = (&note.body, item.delivery());
             let same = item.seq == note.id
                 && item.from == draft.from
                 && item.kind == draft.kind
@@ -124,8 +124,8 @@ impl Driver {
                 && item.expires_at == note.expires_at
                 && item.wakes == place.wakes
                 && item.hops == draft.hops
-                && item.key == draft.key
-                && (item.emitted, item.returned, item.escalated)
+                && item.key.as_deref() == draft.key.as_deref()
+                && (delivery.emitted, delivery.returned, delivery.escalated)
                     == (place.emitted, place.returned, place.told);
             assert!(same, "{item:?} is not {note:?}");
             let lost_ack = (project.clone(), inbox.clone(), item.seq);

@@ -61,6 +61,7 @@ mod texts;
 mod transaction;
 
 pub use answer::{AnswerPath, HookConnection, place_of};
+pub use delivery::Delivery;
 pub use forward::{ForwardCursor, Forwards};
 pub use hub_protocol::Status;
 pub use idempotency::IdempotencyKeys;

@@ -352,7 +352,7 @@ fn pending(state: &State, (project, key): &SessionKey) -> Vec<Vec<Way>> {
     let items = inboxes.flat_map(Inbox::offerable);
     items
         .filter(|item| item.wakes)
-        .map(|item| item.tried.clone())
+        .map(|item| item.delivery().tried.clone())
         .collect()
 }
 
@@ -364,8 +364,9 @@ fn has_unproven_paste(state: &State, (project, key): &SessionKey) -> bool {
         .filter_map(|it| state.inboxes.get(project, it));
     let mut pending = inboxes.flat_map(Inbox::pending);
     pending.any(|item| {
-        let shown = item.emitted.map(|(_, way)| way);
-        shown == Some(Way::Pane) || item.tried.contains(&Way::Pane)
+        let delivery = item.delivery();
+        let shown = delivery.emitted.map(|(_, way)| way);
+        shown == Some(Way::Pane) || delivery.tried.contains(&Way::Pane)
     })
 }
 
@@ -461,7 +462,7 @@ async fn try_again(hub: Hub, second: Second, pushed: PushedBatch) {
     let is_announced = hub.read(|state, _| {
         pushed.items.iter().any(|(name, ids)| {
             let inbox = state.inboxes.get(&pushed.project, name);
-            let shown = |id: &Seq| inbox?.get(*id)?.emitted;
+            let shown = |id: &Seq| inbox?.get(*id)?.delivery().emitted;
             let by = |id| shown(id).is_some_and(|(_, way)| way == pushed.way);
             ids.iter().any(by)
         })

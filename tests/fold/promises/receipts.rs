@@ -97,7 +97,7 @@ fn without_proof_an_item_is_offered_again_in_another_way() {
     let records = hub.tick();
     assert!(matches!(&records[..], [Record::Returned(it)] if it.ids == [id]));
     assert_eq!(hub.offered("w1"), [id]);
-    assert_eq!(hub.items("w1")[0].tried, [Way::Rewake]);
+    assert_eq!(hub.items("w1")[0].delivery().tried, [Way::Rewake]);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn an_item_that_the_agent_refused_is_offered_at_once_in_another_way() {
     let records = hub.run(&refused(Way::Socket));
     assert!(matches!(&records[..], [Record::Returned(it)] if it.why.as_deref() == Some("held")));
     assert_eq!(hub.offered("w1"), [id]);
-    assert_eq!(hub.items("w1")[0].tried, [Way::Socket]);
+    assert_eq!(hub.items("w1")[0].delivery().tried, [Way::Socket]);
     assert_eq!(hub.run(&refused(Way::Socket)), []);
 }
 
@@ -183,7 +183,10 @@ fn after_another_minute_the_person_is_notified_once() {
     assert!(matches!(&hub.tick()[..], [Record::Returned(_)]));
     hub.restart();
     assert!(hub.due() > after(HOUR));
-    assert_eq!(hub.items("w1")[0].tried, [Way::Rewake, Way::Wait]);
+    assert_eq!(
+        hub.items("w1")[0].delivery().tried,
+        [Way::Rewake, Way::Wait]
+    );
 }
 
 #[test]

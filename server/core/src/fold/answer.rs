@@ -172,7 +172,7 @@ impl State {
                 AnswerDelivery::Taken
             });
         };
-        Some(match item.emitted {
+        Some(match item.delivery().emitted {
             Some((_, way)) if !way.announces() => AnswerDelivery::Delivered,
             _ => AnswerDelivery::Stored,
         })

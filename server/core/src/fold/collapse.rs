@@ -163,7 +163,7 @@ impl Transaction<'_> {
         let same = inbox.keyed(Some(&scope.from), &scope.key).into_iter();
         same.filter(|&seq| !(self.leased)(&scope.project, &scope.inbox, seq))
             .filter_map(|seq| inbox.get(seq))
-            .filter(|item| item.emitted.is_none() && open(item.seq))
+            .filter(|item| item.delivery().emitted.is_none() && open(item.seq))
             .map(|item| (item.seq, item.priority))
             .collect()
     }

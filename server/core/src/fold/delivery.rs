@@ -21,6 +21,36 @@ use crate::record::{Emitted, Escalated, Record, Returned, SettleReason, TurnCaus
 /// The time for a proof while the session is idle, and the further time until the person is notified, in milliseconds.
 const PROOF_MS: i64 = 60 * 1000;
 
+/// How far the delivery of an item is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Delivery {
+    /// When and how a reader showed it, if no hook event has proved its arrival yet.
+    pub emitted: Option<(Timestamp, Way)>,
+    /// The ways in which it was shown without proof of arrival.
+    pub tried: Vec<Way>,
+    /// When it was offered again for lack of proof, until the person is notified.
+    pub returned: Option<Timestamp>,
+    /// Whether the person was notified that it could not be delivered.
+    pub escalated: bool,
+}
+
+/// The delivery of an item that no reader has shown.
+pub(super) static OFFERED: Delivery = Delivery {
+    emitted: None,
+    tried: Vec::new(),
+    returned: None,
+    escalated: false,
+};
+
+impl Delivery {
+    pub(super) fn shift(&mut self, delta_ms: i64) {
+        if let Some((at, _)) = &mut self.emitted {
+            *at = at.plus_millis(delta_ms);
+        }
+        self.returned = self.returned.map(|at| at.plus_millis(delta_ms));
+    }
+}
+
 /// The unproven deliveries of one inbox, by the time of their last step.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnprovenDeliveries {
@@ -30,17 +60,17 @@ pub struct UnprovenDeliveries {
 
 impl UnprovenDeliveries {
     pub(super) fn insert(&mut self, item: &Item) {
-        if let Some((at, _)) = item.emitted {
+        if let Some((at, _)) = item.delivery().emitted {
             self.emitted.insert(at, item.seq);
-        } else if let Some(at) = item.returned {
+        } else if let Some(at) = item.delivery().returned {
             self.returned.insert(at, item.seq);
         }
     }
 
     pub(super) fn remove(&mut self, item: &Item) {
-        if let Some((at, _)) = item.emitted {
+        if let Some((at, _)) = item.delivery().emitted {
             self.emitted.remove(at, item.seq);
-        } else if let Some(at) = item.returned {
+        } else if let Some(at) = item.delivery().returned {
             self.returned.remove(at, item.seq);
         }
     }
@@ -98,7 +128,7 @@ fn begins_a_turn(way: Way) -> bool {
 /// Whether a reader that shows an item in this way emits it: nobody did yet, or it was announced and the hook of
 /// the announcing prompt delivers it.
 fn may_be_emitted(item: &Item, way: Way) -> bool {
-    match item.emitted {
+    match item.delivery().emitted {
         None => true,
         Some((_, before)) => before.announces() && way == Way::Hook,
     }
@@ -110,7 +140,7 @@ impl Inboxes {
         let inbox = self.get(project, name).into_iter();
         inbox.flat_map(|inbox| {
             let items = inbox.unproven().emitted.iter();
-            items.filter_map(|id| Some((*id, inbox.get(*id)?.emitted?.1)))
+            items.filter_map(|id| Some((*id, inbox.get(*id)?.delivery().emitted?.1)))
         })
     }
 
@@ -126,7 +156,7 @@ impl Inboxes {
         let returned = |(name, ids): &(InboxName, Vec<Seq>)| {
             let inbox = self.get(project, name)?;
             let shown = |id: &&Seq| {
-                let emitted = inbox.get(**id).and_then(|item| item.emitted);
+                let emitted = inbox.get(**id).and_then(|item| item.delivery().emitted);
                 emitted.is_some_and(|(_, by)| by == way)
             };
             let ids: Vec<Seq> = ids.iter().filter(shown).copied().collect();
@@ -144,23 +174,24 @@ impl Inboxes {
     }
 
     pub(super) fn note_emitted(&mut self, it: &Emitted) {
-        let emit = |item: &mut Item| item.emitted = Some((it.at, it.way));
+        let emit = |delivery: &mut Delivery| delivery.emitted = Some((it.at, it.way));
         self.change(&it.project, &it.inbox, &it.ids, emit);
     }
 
     pub(super) fn note_returned(&mut self, it: &Returned) {
-        self.change(&it.project, &it.inbox, &it.ids, |item| {
-            if let Some((_, way)) = item.emitted.take()
-                && !item.tried.contains(&way)
+        self.change(&it.project, &it.inbox, &it.ids, |delivery| {
+            if let Some((_, way)) = delivery.emitted.take()
+                && !delivery.tried.contains(&way)
             {
-                item.tried.push(way);
+                delivery.tried.push(way);
             }
-            item.returned = (!item.escalated).then_some(it.at);
+            delivery.returned = (!delivery.escalated).then_some(it.at);
         });
     }
 
     pub(super) fn note_escalated(&mut self, it: &Escalated) {
-        let escalate = |item: &mut Item| (item.returned, item.escalated) = (None, true);
+        let escalate =
+            |delivery: &mut Delivery| (delivery.returned, delivery.escalated) = (None, true);
         self.change(&it.project, &it.inbox, &it.ids, escalate);
     }
 }

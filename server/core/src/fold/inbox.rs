@@ -3,59 +3,44 @@
 //! A notification that was routed to an inbox and is not pending there is settled. Only exceptions to acknowledgement
 //! are stored (`status.rs`).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 use hub_protocol::{InboxName, Kind, Priority, Seq, Timestamp, Way};
-use serde::de::{self, Visitor};
+use serde::de::{self, SeqAccess, Visitor};
 use serde::ser::SerializeSeq as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::collapse::CollapseIndex;
-use super::delivery::UnprovenDeliveries;
+use super::delivery::{Delivery, OFFERED, UnprovenDeliveries};
 use crate::record::{Route, Target};
 
-/// A notification that is pending in an inbox.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+/// A notification that is pending in an inbox. There may be a million in each fold, so what few have is in boxes.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// The notification's number.
     pub seq: Seq,
     /// The sender.
     pub from: InboxName,
     /// The notification's type.
-    #[serde(rename = "type")]
     pub kind: Kind,
     /// The priority that orders it.
     pub priority: Priority,
     /// When it was sent.
-    #[serde(deserialize_with = "millis_or_text")]
     pub ts: Timestamp,
     /// When it expires; a jump of the wall clock moves this time.
-    #[serde(deserialize_with = "millis_or_text")]
     pub expires_at: Timestamp,
     /// Whether it wakes the waiter here; otherwise it is delivered with the next item that does.
     pub wakes: bool,
     /// The number of replies between it and the first notification of its thread.
-    #[serde(default)]
     pub hops: u32,
     /// The size of its JSON in bytes.
-    #[serde(default)]
     pub size: u32,
     /// The collapse key: a newer item of the same sender with this key replaces it.
-    #[serde(default)]
-    pub key: Option<String>,
-    /// When and how a reader showed it, if no hook event has proved its arrival yet.
-    #[serde(default)]
-    pub emitted: Option<(Timestamp, Way)>,
-    /// The ways in which it was shown without proof of arrival.
-    #[serde(default)]
-    pub tried: Vec<Way>,
-    /// When it was offered again for lack of proof, until the person is notified.
-    #[serde(default)]
-    pub returned: Option<Timestamp>,
-    /// Whether the person was notified that it could not be delivered.
-    #[serde(default, rename = "told")]
-    pub escalated: bool,
+    pub key: Option<Box<str>>,
+    /// `None` while no reader has shown it.
+    delivery: Option<Box<Delivery>>,
 }
 
 impl Item {
@@ -71,12 +56,14 @@ impl Item {
             wakes: target.wakes,
             hops: route.hops,
             size,
-            key: route.key.clone(),
-            emitted: None,
-            tried: Vec::new(),
-            returned: None,
-            escalated: false,
+            key: route.key.as_deref().map(Box::from),
+            delivery: None,
         }
+    }
+
+    /// Returns how far its delivery is.
+    pub fn delivery(&self) -> &Delivery {
+        self.delivery.as_deref().unwrap_or(&OFFERED)
     }
 }
 
@@ -102,7 +89,8 @@ impl Inbox {
 
     /// Returns the items that can be offered to a reader: pending and not shown yet.
     pub fn offerable(&self) -> impl Iterator<Item = &Item> {
-        self.pending().filter(|item| item.emitted.is_none())
+        self.pending()
+            .filter(|item| item.delivery().emitted.is_none())
     }
 
     /// Returns the deliveries that no hook event has proved yet.
@@ -167,11 +155,13 @@ impl Inbox {
     }
 
     /// Changes the delivery of an item.
-    pub(super) fn change(&mut self, seq: Seq, change: impl FnOnce(&mut Item)) {
+    pub(super) fn change(&mut self, seq: Seq, change: impl FnOnce(&mut Delivery)) {
         let found = self.queues.iter_mut().find_map(|queue| queue.get_mut(&seq));
         if let Some(item) = found {
             self.unproven.remove(item);
-            change(item);
+            let mut delivery = item.delivery.take().unwrap_or_default();
+            change(&mut delivery);
+            item.delivery = Some(delivery).filter(|it| **it != OFFERED);
             self.unproven.insert(item);
         }
     }
@@ -180,10 +170,9 @@ impl Inbox {
         for item in self.queues.iter_mut().flat_map(BTreeMap::values_mut) {
             item.expires_at = item.expires_at.plus_millis(delta_ms);
             self.unproven.remove(item);
-            if let Some((at, _)) = &mut item.emitted {
-                *at = at.plus_millis(delta_ms);
+            if let Some(delivery) = &mut item.delivery {
+                delivery.shift(delta_ms);
             }
-            item.returned = item.returned.map(|at| at.plus_millis(delta_ms));
             self.unproven.insert(item);
         }
     }
@@ -193,8 +182,7 @@ impl Inbox {
 /// names of the fields would be most of it. Snapshots of earlier versions have objects, which are read too.
 impl Serialize for Item {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let delivery = (&self.emitted, &self.tried, self.returned, self.escalated);
-        let has_more = self.key.is_some() || delivery != (&None, &Vec::new(), None, false);
+        let has_more = self.key.is_some() || self.delivery.is_some();
         let mut list = serializer.serialize_seq(None)?;
         list.serialize_element(&self.seq)?;
         list.serialize_element(&self.from)?;
@@ -206,13 +194,69 @@ impl Serialize for Item {
         list.serialize_element(&self.hops)?;
         list.serialize_element(&self.size)?;
         if has_more {
+            let delivery = self.delivery();
             list.serialize_element(&self.key)?;
-            list.serialize_element(&self.emitted)?;
-            list.serialize_element(&self.tried)?;
-            list.serialize_element(&self.returned)?;
-            list.serialize_element(&self.escalated)?;
+            list.serialize_element(&delivery.emitted)?;
+            list.serialize_element(&delivery.tried)?;
+            list.serialize_element(&delivery.returned)?;
+            list.serialize_element(&delivery.escalated)?;
         }
         list.end()
+    }
+}
+
+/// An [`Item`] in a snapshot.
+#[derive(Deserialize)]
+struct StoredItem<'a> {
+    seq: Seq,
+    #[serde(borrow)]
+    from: Cow<'a, str>,
+    #[serde(rename = "type")]
+    kind: Kind,
+    priority: Priority,
+    #[serde(deserialize_with = "millis_or_text")]
+    ts: Timestamp,
+    #[serde(deserialize_with = "millis_or_text")]
+    expires_at: Timestamp,
+    wakes: bool,
+    #[serde(default)]
+    hops: u32,
+    #[serde(default)]
+    size: u32,
+    #[serde(default)]
+    key: Option<Box<str>>,
+    #[serde(default)]
+    emitted: Option<(Timestamp, Way)>,
+    #[serde(default)]
+    tried: Vec<Way>,
+    #[serde(default)]
+    returned: Option<Timestamp>,
+    #[serde(default, rename = "told")]
+    escalated: bool,
+}
+
+impl StoredItem<'_> {
+    /// Returns the item, whose sender is read before.
+    fn sent_by(self, from: InboxName) -> Item {
+        let delivery = Delivery {
+            emitted: self.emitted,
+            tried: self.tried,
+            returned: self.returned,
+            escalated: self.escalated,
+        };
+        Item {
+            seq: self.seq,
+            from,
+            kind: self.kind,
+            priority: self.priority,
+            ts: self.ts,
+            expires_at: self.expires_at,
+            wakes: self.wakes,
+            hops: self.hops,
+            size: self.size,
+            key: self.key,
+            delivery: (delivery != OFFERED).then(|| Box::new(delivery)),
+        }
     }
 }
 
@@ -247,15 +291,30 @@ impl Serialize for Inbox {
 
 impl<'de> Deserialize<'de> for Inbox {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut inbox = Self::default();
+        deserializer.deserialize_seq(InboxVisitor)
+    }
+}
+
+/// Reads the items of an inbox one by one: a list of a million of them would be most of the memory of a start.
+struct InboxVisitor;
+
+impl<'de> Visitor<'de> for InboxVisitor {
+    type Value = Inbox;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("the pending notifications of an inbox")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Inbox, A::Error> {
+        let mut inbox = Inbox::default();
         let mut queues: [Vec<(Seq, Item)>; 4] = Default::default();
-        let mut sender: Option<InboxName> = None;
-        for mut item in Vec::<Item>::deserialize(deserializer)? {
+        let mut sender = InboxName::default();
+        while let Some(stored) = items.next_element::<StoredItem>()? {
             // One text for a row of items of one sender.
-            match &sender {
-                Some(known) if *known == item.from => item.from = known.clone(),
-                _ => sender = Some(item.from.clone()),
+            if sender.as_str() != stored.from {
+                sender = stored.from.parse().map_err(de::Error::custom)?;
             }
+            let item = stored.sent_by(sender.clone());
             inbox.index(&item);
             queues[item.priority as usize].push((item.seq, item));
         }
@@ -272,6 +331,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_pending_item_is_small() {
+        // Each of the two folds of a hub has a million of them in memory, and fills as much at the start.
+        assert!(size_of::<Item>() <= 80, "{}", size_of::<Item>());
+    }
+
+    #[test]
     fn an_inbox_is_read_back_as_it_was_also_if_an_earlier_version_has_written_it() {
         let plain = json!({
             "seq": 7, "from": "worker", "type": "complete", "priority": "high", "wakes": true, "hops": 1, "size": 300,
@@ -286,7 +351,7 @@ mod tests {
         shown.as_object_mut().expect("an object").extend(delivery);
         let inbox: Inbox = serde_json::from_value(json!([plain, shown])).unwrap();
         assert_eq!(inbox.get(8).unwrap().key.as_deref(), Some("k"));
-        assert!(inbox.get(8).unwrap().escalated);
+        assert!(inbox.get(8).unwrap().delivery().escalated);
         let written = serde_json::to_value(&inbox).unwrap();
         let first = json!([
             7,

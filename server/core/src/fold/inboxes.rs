@@ -1,11 +1,14 @@
 //! The inboxes of all projects, and an index of each pending notification's inboxes.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use hub_protocol::{InboxName, ProjectName, Seq, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::deadlines::Deadlines;
+use super::delivery::Delivery;
 use super::inbox::{Inbox, Item};
 use super::status::settled;
 use super::{ByProject, State, each};
@@ -17,7 +20,8 @@ use crate::record::{InboxClosed, Record, Route, SettleReason};
 pub struct Inboxes {
     projects: ByProject<Inbox>,
     count: usize,
-    pending: BTreeMap<Seq, PendingIn>,
+    /// The notifications in a row that go to the same inboxes share one place.
+    pending: BTreeMap<Seq, Arc<PendingIn>>,
     deadlines: Deadlines<Seq>,
     /// Inboxes with deliveries that no hook event has proved yet.
     unproven: BTreeSet<(ProjectName, InboxName)>,
@@ -29,7 +33,6 @@ struct PendingIn {
     project: ProjectName,
     /// Sorted by name.
     inboxes: Vec<InboxName>,
-    expires_at: Timestamp,
 }
 
 impl Inboxes {
@@ -100,13 +103,23 @@ impl Inboxes {
 
     /// Makes a notification pending in its target inboxes.
     pub(super) fn put(&mut self, seq: Seq, route: &Route, size: u32) {
-        if self.pending.contains_key(&seq) {
+        if route.targets.is_empty() || self.pending.contains_key(&seq) {
             return;
         }
         for target in &route.targets {
             let item = Item::new(seq, route, target, size);
-            self.put_item(&route.project, &target.inbox, item);
+            self.open(&route.project, &target.inbox).put(item);
         }
+        let mut inboxes: Vec<_> = route.targets.iter().map(|it| it.inbox.clone()).collect();
+        inboxes.sort_unstable();
+        inboxes.dedup();
+        let project = route.project.clone();
+        let place = PendingIn { project, inboxes };
+        let last = self.pending.last_key_value().map(|(_, last)| last);
+        let same = last.filter(|last| ***last == place).cloned();
+        self.pending
+            .insert(seq, same.unwrap_or_else(|| Arc::new(place)));
+        self.deadlines.insert(route.expires_at, seq);
     }
 
     fn get_mut(&mut self, project: &ProjectName, name: &InboxName) -> Option<&mut Inbox> {
@@ -119,7 +132,7 @@ impl Inboxes {
         project: &ProjectName,
         name: &InboxName,
         ids: &[Seq],
-        change: impl Fn(&mut Item),
+        change: impl Fn(&mut Delivery),
     ) {
         if let Some(inbox) = self.get_mut(project, name) {
             for id in ids {
@@ -147,45 +160,25 @@ impl Inboxes {
         }
     }
 
-    fn put_item(&mut self, project: &ProjectName, name: &InboxName, item: Item) {
-        let inbox = self.open(project, name);
-        if inbox.get(item.seq).is_some() {
-            return;
-        }
-        let (seq, expires_at) = (item.seq, item.expires_at);
-        inbox.put(item);
-        self.index(project, name, seq, expires_at);
-    }
-
     fn open(&mut self, project: &ProjectName, name: &InboxName) -> &mut Inbox {
         let inboxes = self.projects.entry(project.clone()).or_default();
         self.count += usize::from(!inboxes.contains_key(name));
         inboxes.entry(name.clone()).or_default()
     }
 
-    fn index(&mut self, project: &ProjectName, name: &InboxName, seq: Seq, expires_at: Timestamp) {
-        let place = self.pending.entry(seq).or_insert_with(|| PendingIn {
-            project: project.clone(),
-            inboxes: Vec::with_capacity(1),
-            expires_at,
-        });
-        if let Err(at) = place.inboxes.binary_search(name) {
-            place.inboxes.insert(at, name.clone());
-        }
-        self.deadlines.insert(expires_at, seq);
-    }
-
     /// Removes a notification from one inbox. Returns whether it was pending there.
     pub(super) fn take_from(&mut self, project: &ProjectName, name: &InboxName, seq: Seq) -> bool {
         let inbox = self.get_mut(project, name);
-        if inbox.and_then(|inbox| inbox.take(seq)).is_none() {
+        let Some(item) = inbox.and_then(|inbox| inbox.take(seq)) else {
             return false;
-        }
-        if let Some(place) = self.pending.get_mut(&seq) {
-            place.inboxes.retain(|other| other != name);
-            if place.inboxes.is_empty() {
-                self.deadlines.remove(place.expires_at, seq);
-                self.pending.remove(&seq);
+        };
+        if let Entry::Occupied(mut place) = self.pending.entry(seq) {
+            if place.get().inboxes.len() > 1 {
+                let place = Arc::make_mut(place.get_mut());
+                place.inboxes.retain(|other| other != name);
+            } else {
+                place.remove();
+                self.deadlines.remove(item.expires_at, seq);
             }
         }
         self.note_unproven(project, name);
@@ -197,13 +190,11 @@ impl Inboxes {
         let Some(place) = self.pending.remove(&seq) else {
             return false;
         };
-        self.deadlines.remove(place.expires_at, seq);
-        if let Some(inboxes) = self.projects.get_mut(&place.project) {
-            for name in &place.inboxes {
-                inboxes.get_mut(name).and_then(|inbox| inbox.take(seq));
-            }
-        }
         for name in &place.inboxes {
+            let inbox = self.get_mut(&place.project, name);
+            if let Some(item) = inbox.and_then(|inbox| inbox.take(seq)) {
+                self.deadlines.remove(item.expires_at, seq);
+            }
             self.note_unproven(&place.project, name);
         }
         true
@@ -245,11 +236,7 @@ impl Inboxes {
         for inbox in self.projects.values_mut().flat_map(BTreeMap::values_mut) {
             inbox.shift(delta_ms);
         }
-        self.deadlines.clear();
-        for (seq, place) in &mut self.pending {
-            place.expires_at = place.expires_at.plus_millis(delta_ms);
-            self.deadlines.insert(place.expires_at, *seq);
-        }
+        self.deadlines = deadlines(&self.projects);
     }
 }
 
@@ -287,6 +274,12 @@ impl State {
     }
 }
 
+/// Returns the pending notifications by the time at which they expire.
+fn deadlines(projects: &ByProject<Inbox>) -> Deadlines<Seq> {
+    let pending = each(projects, None).flat_map(|(_, _, inbox)| inbox.pending());
+    pending.map(|item| (item.expires_at, item.seq)).collect()
+}
+
 impl Serialize for Inboxes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.projects.serialize(serializer)
@@ -296,15 +289,14 @@ impl Serialize for Inboxes {
 impl<'de> Deserialize<'de> for Inboxes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut inboxes = Self::default();
-        let mut pending: Vec<(Seq, PendingIn)> = Vec::new();
+        let mut pending: Vec<(Seq, Arc<PendingIn>)> = Vec::new();
         for (project, stored) in ByProject::<Inbox>::deserialize(deserializer)? {
             for (name, inbox) in &stored {
-                let place = |item: &Item| PendingIn {
+                let place = Arc::new(PendingIn {
                     project: project.clone(),
                     inboxes: vec![name.clone()],
-                    expires_at: item.expires_at,
-                };
-                pending.extend(inbox.pending().map(|item| (item.seq, place(item))));
+                });
+                pending.extend(inbox.pending().map(|item| (item.seq, Arc::clone(&place))));
             }
             inboxes.count += stored.len();
             let unproven = stored
@@ -321,13 +313,49 @@ impl<'de> Deserialize<'de> for Inboxes {
         pending.dedup_by(|(seq, again), (known, first)| {
             let is_same = seq == known;
             if is_same {
-                first.inboxes.append(&mut again.inboxes);
+                let inboxes = &mut Arc::make_mut(first).inboxes;
+                inboxes.extend(again.inboxes.iter().cloned());
             }
             is_same
         });
-        let deadlines = pending.iter().map(|(seq, it)| (it.expires_at, *seq));
-        inboxes.deadlines = deadlines.collect();
+        inboxes.deadlines = deadlines(&inboxes.projects);
         inboxes.pending = pending.into_iter().collect();
         Ok(inboxes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hub_protocol::Kind;
+
+    use super::*;
+    use crate::record::Target;
+    use crate::testing;
+
+    #[test]
+    fn notifications_in_a_row_share_the_place_where_they_are_pending_also_once_they_are_read_back()
+    {
+        let mut route = testing::route("worker", Kind::Message, Timestamp::default());
+        let mut inboxes = Inboxes::default();
+        let names: [InboxName; 2] = ["a", "b"].map(|name| name.parse().unwrap());
+        let target = |inbox: &InboxName| Target {
+            inbox: inbox.clone(),
+            wakes: true,
+        };
+        route.targets = vec![target(&names[0])];
+        (1..=2).for_each(|seq| inboxes.put(seq, &route, 100));
+        let read = serde_json::from_value(serde_json::to_value(&inboxes).unwrap()).unwrap();
+        assert_eq!(inboxes, read);
+        for it in [&inboxes, &read] {
+            assert!(Arc::ptr_eq(&it.pending[&1], &it.pending[&2]));
+        }
+
+        // What leaves one of its inboxes has a place of its own.
+        route.targets = names.iter().map(target).collect();
+        (3..=4).for_each(|seq| inboxes.put(seq, &route, 100));
+        assert!(Arc::ptr_eq(&inboxes.pending[&3], &inboxes.pending[&4]));
+        assert!(inboxes.take_from(&route.project, &names[0], 3));
+        assert_eq!(inboxes.pending[&3].inboxes, names[1..]);
+        assert_eq!(inboxes.pending[&4].inboxes, names);
     }
 }

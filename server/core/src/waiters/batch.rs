@@ -181,7 +181,7 @@ impl Waiters {
                 id: item.seq,
                 location,
                 redelivered: item.seq <= self.offered
-                    || !item.tried.is_empty()
+                    || !item.delivery().tried.is_empty()
                     || self.was_returned(spec, item.seq),
             });
             for (inbox, ids) in &mut batch.lease {

@@ -217,8 +217,9 @@ impl Waiters {
         now: Now,
     ) -> Option<Hold> {
         let item = state.inboxes.get(project, inbox)?.get(id);
-        let item =
-            item.filter(|it| it.emitted.is_none() && self.would_wake((project, inbox), it))?;
+        let item = item.filter(|it| {
+            it.delivery().emitted.is_none() && self.would_wake((project, inbox), it)
+        })?;
         let session = self.limited(state, project, inbox)?;
         let (until, limit) = self
             .check(state, (project, &session), item, now.mono)

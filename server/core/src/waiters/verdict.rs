@@ -27,14 +27,14 @@ pub(super) enum Excluded {
 /// Returns why a waiter is not offered an item of the inbox with this slot; `None` if it is.
 pub(super) fn excluded(slot: Option<&InboxSlot>, spec: &WaitSpec, item: &Item) -> Option<Excluded> {
     let filter = &spec.filter;
-    if let Some((at, way)) = item.emitted {
+    if let Some((at, way)) = item.delivery().emitted {
         Some(Excluded::Shown(at, way))
     } else if slot.is_some_and(|slot| slot.leased.contains_key(&item.seq)) {
         Some(Excluded::Leased)
     } else if !filter.matches_item(item.seq, &item.from, item.kind, item.priority) {
         Some(Excluded::Filtered)
     } else {
-        let tried = spec.way.filter(|way| item.tried.contains(way));
+        let tried = spec.way.filter(|way| item.delivery().tried.contains(way));
         tried.map(Excluded::Tried)
     }
 }
