@@ -107,8 +107,10 @@ impl Inboxes {
             return;
         }
         for target in &route.targets {
-            let item = Item::new(seq, route, target, size);
-            self.open(&route.project, &target.inbox).put(item);
+            let inbox = self.open(&route.project, &target.inbox);
+            if inbox.get(seq).is_none() {
+                inbox.put(Item::new(seq, route, target, size));
+            }
         }
         let mut inboxes: Vec<_> = route.targets.iter().map(|it| it.inbox.clone()).collect();
         inboxes.sort_unstable();
