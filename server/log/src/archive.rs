@@ -98,6 +98,8 @@ pub struct ArchiveWorker {
     saved_bytes: u64,
     /// The bound and the time of a submitted trim whose record has not been read from the log yet.
     requested: Option<(Seq, Timestamp)>,
+    /// The first record that may have a time by the clock: retention does not know the age of those before it.
+    dated: Seq,
     /// The number of repairs of the journal that the person was told about.
     told_repairs: u64,
 }
@@ -112,6 +114,7 @@ impl ArchiveWorker {
             submit,
             saved_bytes: 0,
             requested: None,
+            dated: 0,
             told_repairs: 0,
         }
     }

@@ -398,6 +398,14 @@ impl ProcessDisk {
         })
     }
 
+    /// Looks at the content of a file.
+    fn look<T>(&self, path: &Path, at: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
+        self.call(|it| {
+            let inode = it.names.get(path).ok_or_else(missing)?;
+            Ok(at(&it.inodes.get(inode).ok_or_else(missing)?.seen))
+        })
+    }
+
     /// Whether its process still runs.
     pub(crate) fn lives(&self) -> bool {
         self.call(|_| Ok(())).is_ok()
@@ -428,21 +436,19 @@ impl ProcessDisk {
 
 impl Disk for ProcessDisk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.call(|it| {
-            let inode = it.names.get(path).ok_or_else(missing)?;
-            Ok(it.inodes.get(inode).ok_or_else(missing)?.seen.clone())
-        })
+        self.look(path, <[u8]>::to_vec)
     }
 
     fn read_at(&self, path: &Path, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-        let bytes = self.read(path)?;
-        let from = usize::try_from(offset).map_or(bytes.len(), |at| at.min(bytes.len()));
-        let to = bytes.len().min(from.saturating_add(length));
-        Ok(bytes[from..to].to_vec())
+        self.look(path, |bytes| {
+            let from = usize::try_from(offset).map_or(bytes.len(), |at| at.min(bytes.len()));
+            let to = bytes.len().min(from.saturating_add(length));
+            bytes[from..to].to_vec()
+        })
     }
 
     fn size(&self, path: &Path) -> io::Result<u64> {
-        Ok(self.read(path)?.len() as u64)
+        self.look(path, |bytes| bytes.len() as u64)
     }
 
     fn free(&self, _dir: &Path) -> u64 {

@@ -195,7 +195,6 @@ impl Machine {
 impl Process {
     /// Lets the writer carry out `asks`.
     pub(crate) fn step(&mut self, asks: Vec<Ask>, clocks: &Clocks) -> Result<(), JournalError> {
-        self.wall.store(clocks.wall_ms, Ordering::Relaxed);
         self.writer.step(asks.into_iter(), clocks.now())
     }
 
@@ -205,7 +204,8 @@ impl Process {
     }
 
     /// Does a round of the archive; returns the commands that it submits.
-    pub(crate) fn archive(&mut self) -> Result<Vec<Command>, String> {
+    pub(crate) fn archive(&mut self, clocks: &Clocks) -> Result<Vec<Command>, String> {
+        self.wall.store(clocks.wall_ms, Ordering::Relaxed);
         let done = self.archive.round();
         done.map_err(|error| error.to_string())?;
         Ok(std::mem::take(&mut *sync::lock(&self.submitted)))

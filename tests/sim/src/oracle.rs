@@ -7,6 +7,8 @@ use hub_core::record::{Record, SettleReason};
 use hub_log::Event;
 use hub_protocol::{InboxName, ProjectName, Seq};
 
+use crate::time::Clocks;
+
 const DAY_MS: i64 = 24 * 3_600_000;
 
 /// A broken promise.
@@ -37,13 +39,24 @@ pub(crate) struct Lease {
     pub(crate) until_ms: u64,
 }
 
+/// A record that a reader has seen.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    /// The hash of its content.
+    content: u64,
+    /// The true time at which it was seen.
+    seen_ms: i64,
+    /// Its time by the wall clock.
+    at_ms: Option<i64>,
+}
+
 /// Everything that was promised so far.
 #[derive(Debug, Default)]
 pub(crate) struct Oracle {
     /// The fold of the records that readers have seen.
     pub(crate) state: State,
-    /// The content of each record that readers have seen, and the true time.
-    seen: BTreeMap<Seq, (u64, i64)>,
+    /// The records that readers have seen.
+    seen: BTreeMap<Seq, Seen>,
     /// The texts of notifications that clients posted, and their numbers.
     pub(crate) texts: BTreeMap<String, Seq>,
     /// The notifications of clients.
@@ -69,12 +82,14 @@ pub(crate) struct Oracle {
     pub(crate) given_back: BTreeSet<(Option<String>, Spot)>,
     /// Life and sending time of each text.
     pub(crate) lives: BTreeMap<String, (i64, i64)>,
-    /// The most by which the wall clock may differ from what the hub knows, in milliseconds.
+    /// The most by which the wall clock may be ahead of what the hub knows, in milliseconds.
     pub(crate) unnoticed_ms: i64,
     /// The jumps that the log has records of, since the hub last knew the wall clock, in milliseconds.
     pub(crate) recorded_ms: i64,
     /// How long the log keeps a record in milliseconds, if it has room for all.
     kept_ms: Option<i64>,
+    /// The bounds of the trims that a full disk asked for.
+    pub(crate) forced: BTreeSet<Seq>,
     /// The true time of the last jump that the log has a record of.
     jumped_ms: Option<i64>,
     /// The answered questions.
@@ -106,8 +121,9 @@ impl Oracle {
         }
     }
 
-    /// Takes an event that a reader sees now, at the true time `now_ms`.
-    pub(crate) fn see(&mut self, event: &Event, now_ms: i64) -> Result<(), Broken> {
+    /// Takes an event that a reader sees now.
+    pub(crate) fn see(&mut self, event: &Event, clocks: &Clocks) -> Result<(), Broken> {
+        let now_ms = clocks.boot_ms;
         let seq = event.seq();
         if seq != self.state.head() + 1 {
             return Err(format!(
@@ -116,9 +132,13 @@ impl Oracle {
             ));
         }
         let entry = event.entry();
-        let content = hash(entry.kind, &entry.payload);
-        self.seen.insert(seq, (content, now_ms));
         let record = event.record().ok_or("a record cannot be decoded")?;
+        let seen = Seen {
+            content: hash(entry.kind, &entry.payload),
+            seen_ms: now_ms,
+            at_ms: record.at().map(|at| at.as_millis()),
+        };
+        self.seen.insert(seq, seen);
         let before: Vec<Spot> = match record {
             Record::Settled(it) if it.inbox.is_none() => self.spots_of(&it.ids),
             Record::Settled(it) => it
@@ -150,22 +170,25 @@ impl Oracle {
                 self.recorded_ms += it.delta_ms;
                 self.jumped_ms = Some(now_ms);
             }
-            Record::Trimmed(it) => self.check_age(it.below, now_ms)?,
+            Record::Trimmed(it) => self.check_age(it.below, clocks)?,
             _ => {}
         }
         Ok(())
     }
 
-    /// Checks that retention drops nothing before its time. For a day after a jump of the clock it knows no ages; after a jump
-    /// that the log has no record of, it takes wrong ones for true.
-    fn check_age(&self, below: Seq, now_ms: i64) -> Result<(), Broken> {
+    /// Checks that retention drops nothing before its time: nothing that is young by the clock too, and for a day after a jump of
+    /// the clock nothing at all. After a jump that the log has no record of, it takes wrong ages for true.
+    fn check_age(&self, below: Seq, clocks: &Clocks) -> Result<(), Broken> {
         let last = self.seen.get(&(below - 1));
-        let (Some(kept_ms), Some((_, seen_ms))) = (self.kept_ms, last) else {
+        let (Some(kept_ms), Some(last), false) = (self.kept_ms, last, self.forced.contains(&below))
+        else {
             return Ok(());
         };
-        let age_ms = now_ms - seen_ms;
-        let since_jump_ms = self.jumped_ms.map_or(0, |at| now_ms - at);
-        if since_jump_ms + self.unnoticed_ms < DAY_MS && age_ms < kept_ms {
+        let age_ms = clocks.boot_ms - last.seen_ms;
+        let since_jump_ms = self.jumped_ms.map_or(0, |at| clocks.boot_ms - at);
+        let pauses = since_jump_ms + self.unnoticed_ms < DAY_MS;
+        let is_young = { last.at_ms }.is_none_or(|at| clocks.wall_ms - at < kept_ms);
+        if age_ms < kept_ms && (pauses || is_young) {
             let last = below - 1;
             return Err(format!("record {last} is dropped after {age_ms} ms"));
         }
@@ -374,7 +397,7 @@ impl Oracle {
                 return Err(format!("the log has lost record {seq}"));
             }
             let known = self.seen.get(&seq);
-            if known.is_some_and(|it| it.0 != hash(entry.kind, &entry.payload)) {
+            if known.is_some_and(|it| it.content != hash(entry.kind, &entry.payload)) {
                 return Err(format!("record {seq} is another one after the restart"));
             }
         }

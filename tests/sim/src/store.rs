@@ -26,10 +26,17 @@ const TRIMMED: usize = 64;
 
 /// The durable part of the store, which outlives its process.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Stored(Arc<Mutex<BTreeMap<Seq, Entry>>>);
+pub(crate) struct Stored(Arc<Mutex<BTreeMap<Seq, Link>>>);
+
+/// A stored record, and the chain after it.
+#[derive(Debug)]
+struct Link {
+    entry: Entry,
+    chain: u32,
+}
 
 impl Stored {
-    fn entries(&self) -> MutexGuard<'_, BTreeMap<Seq, Entry>> {
+    fn entries(&self) -> MutexGuard<'_, BTreeMap<Seq, Link>> {
         sync::lock(&self.0)
     }
 
@@ -69,18 +76,6 @@ struct Inner {
     fault: Mutex<Option<Health>>,
 }
 
-/// Returns the chain after `entries`.
-fn chain_after(chain: u32, entries: &[Entry]) -> u32 {
-    if entries.is_empty() {
-        return chain;
-    }
-    frame::encode(EPOCH, chain, entries).1
-}
-
-fn size_of(entries: &[Entry]) -> u64 {
-    entries.iter().map(|it| it.payload.len() as u64 + 5).sum()
-}
-
 fn failure(what: &str) -> JournalError {
     io::Error::other(what.to_owned()).into()
 }
@@ -98,18 +93,22 @@ impl ModelStore {
             }
         }
         let anchor = Self::anchor(files, &disk, &stored)?;
-        stored.entries().retain(|seq, _| *seq >= anchor.first);
-        let entries: Vec<Entry> = stored.entries().values().cloned().collect();
-        let head = entries.last().map_or(anchor.first - 1, |it| it.seq);
-        let count = usize::try_from(head + 1 - anchor.first).map_err(io::Error::other)?;
-        let mut damage = (entries.len() < count).then(|| "a record is missing".to_owned());
+        let before = (anchor.first - 1, anchor.first_chain);
+        let (count, stored_end) = {
+            let mut entries = stored.entries();
+            *entries = entries.split_off(&anchor.first);
+            let last = entries.last_key_value();
+            (
+                entries.len(),
+                last.map_or(before, |(seq, it)| (*seq, it.chain)),
+            )
+        };
+        let is_whole = count as u64 == stored_end.0 - before.0;
+        let mut damage = (!is_whole).then(|| "a record is missing".to_owned());
         if disk.is_there(&files.suspect())? {
             damage = Some("the last run failed".into());
         }
-        let end = match damage {
-            Some(_) => (anchor.first - 1, anchor.first_chain),
-            None => (head, chain_after(anchor.first_chain, &entries)),
-        };
+        let end = if damage.is_some() { before } else { stored_end };
         let store = Self(Arc::new(Inner {
             epoch_file: EpochFile::open(&*disk, &files.epoch(), anchor)?,
             files: files.clone(),
@@ -221,12 +220,12 @@ impl Journal for ModelStore {
     fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
         self.alive()?;
         let (mut found, mut size) = (Vec::new(), 0);
-        for entry in self.0.stored.entries().range(from.max(self.earliest())..) {
-            size += entry.1.payload.len();
+        for (_, Link { entry, .. }) in self.0.stored.entries().range(from.max(self.earliest())..) {
+            size += entry.payload.len();
             if size > max_bytes && !found.is_empty() {
                 break;
             }
-            found.push(entry.1.clone());
+            found.push(entry.clone());
         }
         Ok(found)
     }
@@ -243,32 +242,27 @@ impl Journal for ModelStore {
 
     fn trim(&self, below: Seq) -> Result<(), JournalError> {
         self.refuse_after_fault()?;
-        let dropped: Vec<Entry> = {
-            let entries = self.0.stored.entries();
-            let below = below.min(self.head());
-            entries
-                .range(..below)
-                .take(TRIMMED)
-                .map(|it| it.1.clone())
-                .collect()
-        };
-        let Some(first) = dropped.last().map(|it| it.seq + 1) else {
+        let below = below.min(self.head());
+        let (mut count, mut bytes, mut end) = (0, 0, None);
+        for (seq, Link { entry, chain }) in self.0.stored.entries().range(..below).take(TRIMMED) {
+            (count, bytes) = (count + 1, bytes + entry.payload.len() as u64 + 5);
+            end = Some((*seq, *chain));
+        }
+        let Some((last, first_chain)) = end else {
             return Ok(());
         };
-        if dropped.len() as u64 != first - self.earliest() {
+        let first = last + 1;
+        if count != first - self.earliest() {
             self.report_damage("a record is missing".into());
             return Ok(());
         }
         self.0
             .epoch_file
-            .update(|anchor| {
-                anchor.first_chain = chain_after(anchor.first_chain, &dropped);
-                anchor.first = first;
-            })
+            .update(|anchor| (anchor.first, anchor.first_chain) = (first, first_chain))
             .map_err(JournalError::from)?;
         self.0.earliest.store(first, Ordering::Release);
         self.0.stored.entries().retain(|seq, _| *seq >= first);
-        self.0.bytes.fetch_sub(size_of(&dropped), Ordering::Relaxed);
+        self.0.bytes.fetch_sub(bytes, Ordering::Relaxed);
         Ok(())
     }
 
@@ -364,8 +358,13 @@ impl Store for ModelStore {
             (entries[0].seq, run.chain) == (end.0 + 1, end.1),
             "the store gets entries in order"
         );
-        let numbered = entries.iter().map(|it| (it.seq, it.clone()));
-        self.0.stored.entries().extend(numbered);
+        let mut chain = end.1;
+        for entry in entries {
+            let entry = entry.clone();
+            (_, chain) = frame::encode(EPOCH, chain, std::slice::from_ref(&entry));
+            let link = Link { entry, chain };
+            self.0.stored.entries().insert(link.entry.seq, link);
+        }
         if fails {
             // It was stored, and its process does not learn that.
             drop(end);
@@ -373,7 +372,7 @@ impl Store for ModelStore {
             self.fail(&error);
             return Err(error);
         }
-        *end = (entries[entries.len() - 1].seq, chain_after(end.1, entries));
+        *end = (entries[entries.len() - 1].seq, chain);
         Ok(())
     }
 
@@ -381,11 +380,9 @@ impl Store for ModelStore {
         self.alive()?;
         let stored = self.0.stored.entries();
         let anchor = self.0.epoch_file.last();
-        let before: Vec<Entry> = { stored.range(anchor.first..from) }
-            .map(|it| it.1.clone())
-            .collect();
+        let before = stored.range(anchor.first..from);
         let (mut entries, mut size) = (Vec::new(), 0);
-        for (seq, entry) in stored.range(from..=to.max(from)) {
+        for (seq, Link { entry, .. }) in stored.range(from..=to.max(from)) {
             size += entry.payload.len();
             let follows = *seq == from + entries.len() as u64;
             if !follows || (size > max_bytes && !entries.is_empty()) {
@@ -393,13 +390,14 @@ impl Store for ModelStore {
             }
             entries.push(entry.clone());
         }
-        let is_whole = before.len() as u64 == from - anchor.first;
+        let chain = before.clone().next_back().map(|(_, it)| it.chain);
+        let is_whole = before.count() as u64 == from - anchor.first;
         if entries.is_empty() || !is_whole {
             // The chain is not known behind a lost record.
             let reason = "the simulated store lacks it".into();
             return Err(JournalError::Corrupt { at: from, reason });
         }
-        let chain = chain_after(anchor.first_chain, &before);
+        let chain = chain.unwrap_or(anchor.first_chain);
         Ok(Run { chain, entries })
     }
 

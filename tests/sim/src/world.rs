@@ -176,10 +176,18 @@ impl World {
         let Some(process) = &mut self.process else {
             return Ok(());
         };
-        match process.archive() {
+        match process.archive(&self.clocks) {
             Ok(commands) => {
                 for command in commands {
-                    tell!(self, "the archive submits a trim");
+                    if let Command::Trim { below, by_age, .. } = command {
+                        tell!(
+                            self,
+                            "the archive submits a trim of what is below {below}, by age: {by_age}"
+                        );
+                        if !by_age {
+                            self.oracle.forced.insert(below);
+                        }
+                    }
                     self.send(command);
                 }
                 Ok(())
@@ -283,7 +291,7 @@ impl World {
                 return Ok(());
             }
             for event in &events {
-                self.oracle.see(event, self.clocks.boot_ms)?;
+                self.oracle.see(event, &self.clocks)?;
             }
         }
     }
@@ -329,7 +337,7 @@ impl World {
             && let Ok(events) = process.log.read(self.oracle.state.head(), 1 << 20)
         {
             for event in &events {
-                self.oracle.see(event, self.clocks.boot_ms)?;
+                self.oracle.see(event, &self.clocks)?;
             }
             self.collect_published()?;
         }
@@ -421,7 +429,7 @@ impl World {
     fn note_unnoticed_jump(&mut self) {
         let moved = self.clocks.lead_ms() - self.known_lead_ms;
         self.known_lead_ms += moved;
-        self.oracle.unnoticed_ms += (moved - self.oracle.recorded_ms).abs();
+        self.oracle.unnoticed_ms += (moved - self.oracle.recorded_ms).max(0);
         self.oracle.recorded_ms = 0;
     }
 

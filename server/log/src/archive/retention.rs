@@ -22,7 +22,8 @@ const SLACK: u64 = 16;
 const SLACK_MS: i64 = 60 * 60 * 1000;
 /// The time after which a submitted trim that is not in the log counts as lost, and a new one is submitted.
 const PATIENCE_MS: i64 = 60_000;
-/// A record further in the future than this has an invalid time.
+/// The time of a record further in the future than this is not one of this clock: it is another machine's, or that of this one
+/// before it was set back.
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Which records the log keeps.
@@ -116,7 +117,8 @@ impl ArchiveWorker {
         Ok(oldest.is_some_and(|seq| seq + 1 >= bound))
     }
 
-    fn plan(&self, now: Timestamp) -> Result<Option<TrimPlan>, RecoverError> {
+    fn plan(&mut self, now: Timestamp) -> Result<Option<TrimPlan>, RecoverError> {
+        let first = self.first_time(now)?;
         let (journal, limits) = (self.journal(), &self.inputs.retention);
         let over = journal.bytes().saturating_sub(limits.max_bytes);
         let by_size = if over > 0 {
@@ -125,37 +127,59 @@ impl ArchiveWorker {
             0
         };
         let oldest = now.plus_millis(-limits.max_age_ms);
-        let first = journal.read(journal.earliest(), 1)?;
-        let is_due = first
-            .first()
-            .is_some_and(|entry| is_before(entry, oldest.plus_millis(-SLACK_MS), now));
+        let is_due = first.is_some_and(|at| at < oldest.plus_millis(-SLACK_MS));
         let by_age = by_size == 0;
         if by_age && (!is_due || self.view.followed().state.retention.is_paused(now)) {
             return Ok(None);
         }
-        let is_old = |entry: &Entry| by_age && is_before(entry, oldest, now);
+        let is_old = |entry: &Entry| match by_age.then(|| time_of(entry, now)) {
+            Some(None) => (entry.seq < self.dated).then_some(true),
+            Some(Some(at)) => Some(at < oldest),
+            None => Some(false),
+        };
         self.plan_to_drop(by_size.min(STEP_BYTES), is_old)
     }
 
-    /// Plans to drop at least `by_size` bytes; if that is 0, records as long as `is_old` is true.
+    /// Returns the time of the first record that has one. It looks at a part of the log, and goes on there in the next round.
+    fn first_time(&mut self, now: Timestamp) -> Result<Option<Timestamp>, RecoverError> {
+        // The first record that is looked at has one, but for a clock that was set back.
+        for bytes in [1, CHUNK] {
+            let from = self.dated.max(self.journal().earliest());
+            for entry in self.journal().read(from, bytes)? {
+                self.dated = entry.seq;
+                if let Some(at) = time_of(&entry, now) {
+                    return Ok(Some(at));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Plans to drop at least `by_size` bytes; if that is 0, records as long as `is_old` does not deny it. Those of which it
+    /// knows nothing are as old as the next one of which it does.
     fn plan_to_drop(
         &self,
         by_size: u64,
-        is_old: impl Fn(&Entry) -> bool,
+        is_old: impl Fn(&Entry) -> Option<bool>,
     ) -> Result<Option<TrimPlan>, RecoverError> {
-        let (mut at, mut bytes) = (self.journal().earliest(), 0);
+        let mut next = self.journal().earliest();
+        let (mut below, mut bytes) = (next, 0);
         let followed = self.view.followed().seq;
-        'all: while at <= followed {
-            for entry in self.journal().read(at, CHUNK)? {
+        'all: while next <= followed {
+            for entry in self.journal().read(next, CHUNK)? {
                 let must = bytes < by_size;
-                if !must && (bytes >= STEP_BYTES || !is_old(&entry)) {
+                let is_old = is_old(&entry);
+                if !must && (bytes >= STEP_BYTES || is_old == Some(false)) {
                     break 'all;
                 }
                 bytes += entry.payload.len() as u64;
-                at = entry.seq + 1;
+                next = entry.seq + 1;
+                if must || is_old.is_some() {
+                    below = next;
+                }
             }
         }
-        let below = at.min(followed);
+        let below = below.min(followed);
         let by_age = by_size == 0;
         let carry_bytes = if by_age { u64::MAX } else { bytes / 2 };
         Ok((below > self.journal().earliest()).then_some(TrimPlan {
@@ -210,12 +234,10 @@ impl ArchiveWorker {
     }
 }
 
-/// Whether a record is from before `time`. One without a time, or with an impossible one, must not stop retention.
-fn is_before(entry: &Entry, time: Timestamp, now: Timestamp) -> bool {
-    let at = Record::decode(entry.kind, &entry.payload)
-        .ok()
-        .and_then(|record| record.at());
-    at.is_none_or(|at| at < time || millis_between(now, at) > DAY_MS)
+/// Returns the record's time; `None` without one by this clock.
+fn time_of(entry: &Entry, now: Timestamp) -> Option<Timestamp> {
+    let record = Record::decode(entry.kind, &entry.payload).ok()?;
+    { record.at() }.filter(|at| millis_between(now, *at) <= DAY_MS)
 }
 
 fn millis_between(from: Timestamp, to: Timestamp) -> i64 {

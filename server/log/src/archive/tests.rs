@@ -320,6 +320,28 @@ fn a_record_from_the_future_does_not_stop_retention() {
 }
 
 #[test]
+fn a_clock_that_was_set_back_drops_nothing_before_its_time() {
+    let mut hub = hub(RARELY, MONTH);
+    hub.append(&[20, 20, 0, 0].map(|days| notified(NOW + days * DAY)));
+    hub.worker.round().unwrap();
+    assert!(hub.commands.try_recv().is_err());
+    hub.worker.inputs.clock = Box::new(|| Timestamp::from_millis(NOW + 31 * DAY));
+    hub.worker.round().unwrap();
+    assert!(hub.commands.try_recv().is_err());
+    hub.worker.inputs.clock = Box::new(|| Timestamp::from_millis(NOW + 51 * DAY));
+    hub.worker.round().unwrap();
+    assert_eq!(hub.write_trim().0, 4);
+}
+
+#[test]
+fn records_of_another_clock_are_dropped_with_the_next_ones() {
+    let mut hub = hub(RARELY, MONTH);
+    hub.append(&[900, 900, -31, -31, 900, 0].map(|days| notified(NOW + days * DAY)));
+    hub.worker.round().unwrap();
+    assert_eq!(hub.write_trim().0, 5);
+}
+
+#[test]
 fn one_trim_is_submitted_at_a_time() {
     let mut hub = old();
     hub.worker.round().unwrap();

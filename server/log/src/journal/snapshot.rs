@@ -89,7 +89,13 @@ impl Snapshots {
         self.disk.private_dir(&self.dir)?;
         let file = self.dir.join(format!("{seq:020}.{EXTENSION}"));
         let parts = [&header(self.epoch, seq, payload), payload];
-        self.disk.replace(&file, &parts)?;
+        let is_new = !self.disk.is_there(&file)?;
+        let put = self.disk.replace(&file, &parts);
+        if put.is_err() && is_new {
+            // A power cut may take a new name that was not synced, and retention relies on every name that it finds.
+            let _ = self.disk.remove(&file);
+        }
+        put?;
         for (_, old) in list(&*self.disk, &self.dir)?.into_iter().skip(KEPT) {
             self.disk.remove(&old)?;
         }
@@ -231,8 +237,10 @@ fn decode(path: &Path, mut bytes: Bytes) -> Result<FoldSnapshot, SnapshotError> 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::atomic::Ordering;
 
     use super::*;
+    use crate::journal::testing::BadDisk;
 
     const EPOCH: Epoch = Epoch(7);
 
@@ -255,6 +263,17 @@ mod tests {
         let snapshots = three_in(dir.path());
         let usable = snapshots.usable().unwrap();
         assert!(usable.map(|it| it.unwrap().seq).eq([30, 20]));
+    }
+
+    #[test]
+    fn a_snapshot_whose_name_was_not_synced_does_not_count() {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(BadDisk::default()));
+        let snapshots = Snapshots::on(disk.clone(), dir.path(), EPOCH);
+        for (seq, fails) in [(10, false), (20, false), (30, true)] {
+            disk.fails_to_sync.store(fails, Ordering::Relaxed);
+            assert_eq!(snapshots.save(seq, b"state").is_err(), fails);
+        }
+        assert_eq!(snapshots.oldest_seq().unwrap(), Some(10));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hub_core::disk::{Disk, DiskFile, FileId, OsDisk};
 use hub_core::record::kinds;
@@ -64,11 +65,13 @@ pub(super) fn is_readable_from_every_cursor(journal: &dyn Journal, stored: &[Ent
     }
 }
 
-/// The system's disk, of which some bytes cannot be read until their file is written anew, and which may be nearly full.
+/// The system's disk, of which some bytes cannot be read until their file is written anew, and which may be nearly full or fail
+/// to sync names.
 #[derive(Debug, Default)]
 pub(super) struct BadDisk {
     unreadable: Mutex<Vec<(PathBuf, Range<u64>)>>,
     pub(super) free: Mutex<Option<u64>>,
+    pub(super) fails_to_sync: AtomicBool,
 }
 
 impl BadDisk {
@@ -136,6 +139,9 @@ impl Disk for BadDisk {
     }
 
     fn sync(&self, path: &Path) -> io::Result<()> {
+        if self.fails_to_sync.load(Ordering::Relaxed) {
+            return Err(rustix::io::Errno::IO.into());
+        }
         OsDisk.sync(path)
     }
 

@@ -17,7 +17,9 @@ impl World {
             5 => self.fail_later(),
             6..8 => self.fill(),
             8 => {
+                let days = self.rng.between(1, 30).cast_signed();
                 let jumps = [
+                    -days * 24 * HOUR_MS,
                     -25 * HOUR_MS,
                     -90_000,
                     90_000,
