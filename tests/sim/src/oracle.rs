@@ -45,7 +45,7 @@ struct Seen {
     /// The hash of its content.
     content: u64,
     /// The true time at which it was seen.
-    seen_ms: i64,
+    true_ms: i64,
     /// Its time by the wall clock.
     at_ms: Option<i64>,
 }
@@ -135,8 +135,8 @@ impl Oracle {
         let record = event.record().ok_or("a record cannot be decoded")?;
         let seen = Seen {
             content: hash(entry.kind, &entry.payload),
-            seen_ms: now_ms,
-            at_ms: record.at().map(|at| at.as_millis()),
+            true_ms: now_ms,
+            at_ms: record.at().map(hub_protocol::Timestamp::as_millis),
         };
         self.seen.insert(seq, seen);
         let before: Vec<Spot> = match record {
@@ -184,7 +184,7 @@ impl Oracle {
         else {
             return Ok(());
         };
-        let age_ms = clocks.boot_ms - last.seen_ms;
+        let age_ms = clocks.boot_ms - last.true_ms;
         let since_jump_ms = self.jumped_ms.map_or(0, |at| clocks.boot_ms - at);
         let pauses = since_jump_ms + self.unnoticed_ms < DAY_MS;
         let is_young = { last.at_ms }.is_none_or(|at| clocks.wall_ms - at < kept_ms);
