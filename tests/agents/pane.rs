@@ -173,6 +173,8 @@ fn a_shell_in_the_foreground_of_the_pane_gets_no_paste() {
     let claude = hub.claude(turns([])).env(ALLOWED.0, ALLOWED.1);
     let claude = idle(&hub, claude.in_shell());
     claude.pane.press(&["C-z"]);
+    let stopped = |it: &str| it.contains("Stopped");
+    claude.pane.until("the shell has the terminal", stopped);
     let id = hub.send("primary", "builder", "second line");
     until_refused(&hub, id, "another program is in the foreground");
     assert!(!claude.pane.text().contains(LINE));

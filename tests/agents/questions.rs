@@ -46,7 +46,7 @@ fn is_asked_in(hub: &InstalledHub, terminal: &Terminal) {
     terminal.submit(PROMPT);
     let asked = is_asked_and_answered(hub);
     terminal.model.until_received(ANSWER);
-    completes(hub, 1);
+    hub.published(" completed");
     is_taken(hub, &asked);
 }
 
