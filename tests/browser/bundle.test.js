@@ -15,7 +15,8 @@ import { agents } from "./support/world.js";
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {{path: string, bytes: number}} Request with the bytes over the wire */
 
-const MAX_REQUESTS = 8;
+/** Without the proofs of the hub's identity: a slow start needs more of them. */
+const MAX_REQUESTS = 7;
 const MAX_BYTES = 120_000;
 /** The most bytes of a stream whose reader has the lists. */
 const MAX_STREAM = 10_000;
@@ -40,9 +41,12 @@ test("the first load with sixty agents takes few requests and few bytes over the
   );
   await page.locator("hub-tabs a[data-view=agents]").getByText("61").waitFor();
   const bytes = requests.reduce((sum, request) => sum + request.bytes, 0);
-  t.diagnostic(`${requests.length} requests, ${bytes} bytes`);
+  const count = requests.filter(
+    ({ path }) => !path.startsWith("/hello"),
+  ).length;
+  t.diagnostic(`${count} requests, ${bytes} bytes`);
   assert.ok(
-    requests.length <= MAX_REQUESTS && bytes <= MAX_BYTES,
+    count <= MAX_REQUESTS && bytes <= MAX_BYTES,
     JSON.stringify(requests, null, 1),
   );
   const stream = requests.find(({ path }) =>

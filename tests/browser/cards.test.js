@@ -498,7 +498,6 @@ test("an answer stays in the foot of the list until the agent has it, and says h
   await of(page, id).getByRole("button", { name: "yes" }).click();
   await page.getByRole("button", { name: "Send now" }).click();
   await onItsWay(page).getByText("stored", { exact: true }).waitFor();
-  await axe(page);
   const { lease } = await hub.get(
     `/wait?project=${encodeURIComponent(PROJECT)}&inbox=login&as=login&timeout=10`,
   );

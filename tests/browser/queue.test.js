@@ -259,12 +259,16 @@ test("an answered need leaves at once for the foot, where it can be undone, and 
   const [one = 0, two = 0, three = 0] = ids;
   const page = await openDashboard(hub);
   await (await stage(page, two)).getByRole("textbox").fill("a dud");
+  // Time stands still, so that the answer is not sent before it is taken back.
+  await page.clock.install();
   await page.getByRole("button", { name: "Deny, two" }).click();
+  await page.clock.runFor(100);
   await shows(page, three);
   assert.deepEqual(await order(page), ["one", "three"]);
   assert.match(await sent(page).innerText(), /make two[^]*Deny: a dud/);
   await axe(page);
   await page.getByRole("button", { name: "Undo the answer to two" }).click();
+  await page.clock.resume();
   await shows(page, two);
   assert.equal(
     await page.getByRole("textbox", { name: "Reason, two" }).inputValue(),
