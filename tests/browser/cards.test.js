@@ -421,8 +421,15 @@ test("an answer is held back for an undo, and sent when the page is left", async
   // Time stands still, so that only the leaving sends it.
   await page.clock.install();
   await of(page, id).getByRole("button", { name: "yes" }).click();
-  await page.clock.runFor(100);
-  await page.getByRole("button", { name: "Undo the answer to login" }).click();
+  const undo = page.getByRole("button", { name: "Undo the answer to login" });
+  await until(
+    async () => {
+      await page.clock.runFor(20);
+      return undo.isVisible();
+    },
+    { what: "a way to undo" },
+  );
+  await undo.click();
   await page.clock.runFor(1000);
   await of(page, id).getByRole("button", { name: "yes" }).click();
   assert.equal((await stored(hub, id)).state, "open");

@@ -262,8 +262,13 @@ test("an answered need leaves at once for the foot, where it can be undone, and 
   // Time stands still, so that the answer is not sent before it is taken back.
   await page.clock.install();
   await page.getByRole("button", { name: "Deny, two" }).click();
-  await page.clock.runFor(100);
-  await shows(page, three);
+  await until(
+    async () => {
+      await page.clock.runFor(20);
+      return (await selected(page)) === three;
+    },
+    { what: `${three} is on the stage` },
+  );
   assert.deepEqual(await order(page), ["one", "three"]);
   assert.match(await sent(page).innerText(), /make two[^]*Deny: a dud/);
   await axe(page);

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt as _;
 use hub_harness::{Hub, pause};
 use hub_protocol::{SpoolItem, Spooled, Timestamp};
 use serde_json::value::to_raw_value;
@@ -240,6 +241,36 @@ async fn a_second_hub_with_the_name_of_a_running_one_is_refused() {
     }
     publish(&b, "goes on", "w").await;
     assert_eq!(cluster(&a).await["role"], "active");
+}
+
+#[tokio::test]
+async fn late_beats_of_a_killed_hub_take_no_name_from_the_one_that_runs() {
+    let servers = [Nats::start()];
+    let (a, _b) = pair(&servers).await;
+    let client = async_nats::connect(servers[0].url()).await.unwrap();
+    let mut beats = client.subscribe("hub.hub.beat.a").await.unwrap();
+    for (run, age_ms) in [
+        ("dead", 100_000_000),
+        ("dead", 100_002_000),
+        ("last", 100_000_000),
+    ] {
+        let beat = json!({
+            "role": "active", "run": run, "age_ms": age_ms, "head": 1, "version": "0", "at": moment(0),
+            "open": [], "held": [], "presence": 0,
+        });
+        let sent = client.publish("hub.hub.beat.a", beat.to_string().into());
+        sent.await.unwrap();
+    }
+    loop {
+        let beat = beats.next().await.unwrap();
+        let beat: Value = serde_json::from_slice(&beat.payload).unwrap();
+        if beat["namesake"] == "last" {
+            break;
+        }
+    }
+    let told = cluster(&a).await;
+    assert!(told["fault"].is_null(), "{told}");
+    publish(&a, "goes on", "w").await;
 }
 
 #[tokio::test]

@@ -372,7 +372,8 @@ fn a_command_speaks_as_the_nearest_agent_and_not_as_the_one_above_whose_variable
         register("boss")
     );
     place.sh(&script).ok();
-    let all = place.history("--project default");
+    // Without the ends of the two sessions.
+    let all = place.history("--project default --types complete");
     let said: Vec<(&str, &str)> = all
         .iter()
         .map(|it| (it.from.as_str(), it.msg.as_str()))

@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_nats::Message;
 use futures_util::{FutureExt as _, StreamExt as _};
 use hub_log::journal::{Journal as _, JournalError, SharedCommit};
+use tokio::time::Instant;
 
 use super::Cluster;
 use crate::journal::shared_log::{SharedLogError, commit_of};
@@ -13,13 +14,31 @@ use crate::nats::Nats;
 /// The pause after an error.
 const RETRY: Duration = Duration::from_millis(500);
 /// A server that leads the stream no more may know an old end of it for this long.
-pub(super) const OLD_END: Duration = Duration::from_secs(10);
+const OLD_END: Duration = Duration::from_secs(10);
 /// How often the head of the other hubs is compared with this one's.
 const COMPARE: Duration = Duration::from_secs(2);
 /// How long a hub may take to follow the rest of the log.
 const CATCH_UP: Duration = Duration::from_secs(5);
 /// The most commits that are stored at once.
 const BATCH: usize = 256;
+
+/// The doubt whether the stream has lost its end.
+#[derive(Debug, Default)]
+pub(super) struct Doubt {
+    /// Since when it has seemed so without a pause, and when it did last.
+    seemed: Option<(Instant, Instant)>,
+}
+
+impl Doubt {
+    /// Notes that the end seems lost; returns whether it has for longer than a server can know an old one.
+    pub(super) fn lasts(&mut self) -> bool {
+        let now = Instant::now();
+        let unbroken = self.seemed.filter(|(_, last)| now - *last < OLD_END);
+        let since = unbroken.map_or(now, |(since, _)| since);
+        self.seemed = Some((since, now));
+        now - since > OLD_END
+    }
+}
 
 /// Why following was interrupted.
 #[derive(Debug, thiserror::Error)]
@@ -50,16 +69,15 @@ impl Interruption {
 
 /// Follows until the stream turns out not to continue the copy.
 pub(super) async fn run(cluster: &Cluster<impl Nats>) {
-    let mut is_doubted = false;
+    let mut doubt = Doubt::default();
     loop {
         let Err(error) = follow(cluster).await;
-        if error.is_lasting() && (is_doubted || !error.may_be_old()) {
+        if error.is_lasting() && (!error.may_be_old() || doubt.lasts()) {
             cluster.fail(&error.to_string());
             return;
         }
         tracing::debug!(%error, "following was interrupted");
-        is_doubted = error.is_lasting();
-        tokio::time::sleep(if is_doubted { OLD_END } else { RETRY }).await;
+        tokio::time::sleep(RETRY).await;
     }
 }
 
@@ -152,4 +170,23 @@ async fn catch_up(cluster: &Cluster<impl Nats>) -> Result<(), Interruption> {
         commits = next?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn only_an_end_that_seems_lost_without_a_pause_is_lost() {
+        let pass = |seconds| tokio::time::advance(Duration::from_secs(seconds));
+        let mut doubt = Doubt::default();
+        assert!(!doubt.lasts());
+        // The stream is followed for an hour.
+        pass(3_600).await;
+        for _ in 0..6 {
+            assert!(!doubt.lasts());
+            pass(2).await;
+        }
+        assert!(doubt.lasts());
+    }
 }

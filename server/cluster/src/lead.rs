@@ -12,6 +12,7 @@ use hub_log::journal::Journal as _;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::follower::Doubt;
 use super::lease::{self, Leadership, Written};
 use super::{Cluster, Role, follower, handover};
 use crate::nats::{Keys, Nats};
@@ -44,8 +45,8 @@ struct Leader<K> {
     polled: Option<i64>,
     /// The lead of this machine's clock over that of another node, at the last change of the lease.
     skew: Option<(String, i64)>,
-    /// Since when the end of the stream seems to be lost.
-    lost: Option<Instant>,
+    /// Whether the end of the stream is lost.
+    lost: Doubt,
 }
 
 /// Watches, takes and renews the lease until `shutdown`, and then gives it up.
@@ -92,7 +93,7 @@ impl<K: Keys> Leader<K> {
             seen: (0, 0),
             polled: None,
             skew: None,
-            lost: None,
+            lost: Doubt::default(),
         }
     }
 
@@ -188,13 +189,11 @@ impl<K: Keys> Leader<K> {
             let reason = format!(
                 "the stream ends before record {head}: NATS lost its end; see `hubd cluster restore --help`"
             );
-            let since = *self.lost.get_or_insert_with(Instant::now);
-            if since.elapsed() > follower::OLD_END {
+            if self.lost.lasts() {
                 cluster.fail(&reason);
             }
             bail!(reason);
         }
-        self.lost = None;
         let term = inner.hub.lead(&inner.node, clock_moved_ms).await?;
         ensure!(inner.journal.leads(), "another hub was faster");
         Ok(term)

@@ -41,6 +41,9 @@ pub(super) struct Beat {
     run: String,
     #[serde(default)]
     age_ms: u64,
+    /// The last other process that it heard under its own name.
+    #[serde(default)]
+    namesake: String,
     head: Seq,
     version: String,
     at: Timestamp,
@@ -63,8 +66,8 @@ pub(super) struct Nodes {
     /// The last beat of each, and when it arrived.
     beats: Mutex<BTreeMap<String, (Beat, Instant)>>,
     began: Instant,
-    /// The last beat of another process under this hub's name: its run, and its age.
-    namesake: Mutex<Option<(String, u64)>>,
+    /// The last other process that was heard under this hub's name.
+    namesake: Mutex<String>,
     /// Whether a hub of the same name would have answered by now.
     introduced: AtomicBool,
 }
@@ -89,14 +92,6 @@ impl Nodes {
     fn age_ms(&self) -> u64 {
         let age = self.began.elapsed().as_millis();
         age.try_into().unwrap_or(u64::MAX)
-    }
-
-    /// Whether an earlier beat of the same run under this hub's name was heard.
-    fn is_heard_again(&self, beat: &Beat) -> bool {
-        let heard = (beat.run.clone(), beat.age_ms);
-        let mut namesake = sync::lock(&self.namesake);
-        let before = namesake.replace(heard);
-        before.is_some_and(|(run, age_ms)| run == beat.run && age_ms < beat.age_ms)
     }
 
     /// Whether a hub of the same name would have answered by now. Before, this one does not take its place.
@@ -252,6 +247,7 @@ pub(super) async fn beat_once(cluster: &Cluster<impl Nats>, role: &str) {
         role: role.into(),
         run: inner.run.clone(),
         age_ms: inner.nodes.age_ms(),
+        namesake: sync::lock(&inner.nodes.namesake).clone(),
         head: inner.journal.head(),
         version: env!("CARGO_PKG_VERSION").into(),
         at: inner.clock.wall(),
@@ -281,20 +277,13 @@ async fn hear_own_name(cluster: &Cluster<impl Nats>, beat: &Beat) {
             });
         }
     } else if beat.role != LEAVING && !beat.run.is_empty() {
-        if (beat.age_ms, &beat.run) > (inner.nodes.age_ms(), &inner.run) {
-            if inner.nodes.is_heard_again(beat) {
-                cluster.refuse_name("hub");
-            } else {
-                // The last beat of a hub that was killed may come late; one that lives answers.
-                let own = cluster.clone();
-                tokio::spawn(async move {
-                    tokio::time::sleep(ANSWER / 3).await;
-                    beat_once(&own, own.role_name()).await;
-                });
-            }
-        } else {
+        sync::lock(&inner.nodes.namesake).clone_from(&beat.run);
+        if (beat.age_ms, &beat.run) < (inner.nodes.age_ms(), &inner.run) {
             // The other one learns by this that it came later.
             beat_once(cluster, cluster.role_name()).await;
+        } else if beat.namesake == inner.run {
+            // The beats of a hub that was killed may come late, but only one that lives has heard this one.
+            cluster.refuse_name("hub");
         }
     }
 }

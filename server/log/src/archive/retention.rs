@@ -236,8 +236,8 @@ impl ArchiveWorker {
 
 /// Returns the record's time; `None` without one by this clock.
 fn time_of(entry: &Entry, now: Timestamp) -> Option<Timestamp> {
-    let record = Record::decode(entry.kind, &entry.payload).ok()?;
-    { record.at() }.filter(|at| millis_between(now, *at) <= DAY_MS)
+    let at = Record::decode(entry.kind, &entry.payload).ok()?.at()?;
+    (millis_between(now, at) <= DAY_MS).then_some(at)
 }
 
 fn millis_between(from: Timestamp, to: Timestamp) -> i64 {
