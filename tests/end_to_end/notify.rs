@@ -54,6 +54,23 @@ fn a_message_to_the_wrong_project_prints_a_warning() {
 }
 
 #[test]
+fn an_inbox_says_for_how_long_its_oldest_notification_waits() {
+    let place = Place::with_hub();
+    place.ctl("notify x");
+    let shown = place.ctl("inboxes").stdout;
+    let (_, waited) = shown
+        .split_once("1 pending, the oldest for ")
+        .expect(&shown);
+    assert!(
+        waited
+            .split(' ')
+            .nth(1)
+            .is_some_and(|unit| unit.starts_with("s;")),
+        "{shown}"
+    );
+}
+
+#[test]
 fn a_cleared_notification_is_no_longer_pending() {
     let place = Place::with_hub();
     place.ctl("notify --key build red");

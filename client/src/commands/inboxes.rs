@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use hub_protocol::{InboxInfo, Inboxes, ProjectName};
+use hub_protocol::{InboxInfo, Inboxes, ProjectName, Timestamp};
 
 use crate::api::holder;
 use crate::arguments::projects::ProjectScope;
@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::identity::Context;
+use crate::output::age::age;
 use crate::output::println;
 use crate::output::text::{self, json_line, line};
 
@@ -67,7 +68,8 @@ pub(super) fn describe(inbox: &InboxInfo) -> String {
     let mut shown = format!("{name:24} {:5} pending", inbox.pending);
     // Writing to a String cannot fail.
     if let Some(oldest) = inbox.oldest_ts {
-        let _ = write!(shown, ", oldest of {oldest}");
+        let waited = age(oldest, Timestamp::now());
+        let _ = write!(shown, ", the oldest for {waited}");
     }
     if let Some(held) = held(inbox) {
         let _ = write!(shown, "; {held}");
