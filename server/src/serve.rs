@@ -233,7 +233,6 @@ fn start_hub(
     Hub::start(HubParts {
         journal: storage.journal,
         recovered: storage.recovered,
-        reload: storage.reload,
         leases,
         offered,
         limits: WakeLimits {

@@ -31,11 +31,9 @@ pub(crate) struct InProcess {
 impl InProcess {
     pub(crate) fn start(journal: Arc<dyn Journal>) -> Self {
         let recovered = replay(&*journal).unwrap();
-        let again = Arc::clone(&journal);
         let (hub, writer) = Hub::start(HubParts {
             journal,
             recovered,
-            reload: Box::new(move || Ok(replay(&*again)?.state)),
             leases: LeaseKey::new(b"secret"),
             rules: hub_engine::Rules::default(),
             rule_set: Arc::default(),

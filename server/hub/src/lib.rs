@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::follow::{FollowedList, ListSlot};
 use crate::metrics::Metrics;
-use crate::writer::{Ask, Done, Reload, Writer};
+use crate::writer::{Ask, Done, Writer};
 
 pub mod clock;
 pub mod conversation;
@@ -127,8 +127,6 @@ pub struct HubParts {
     pub journal: Arc<dyn Journal>,
     /// The fold of the whole journal.
     pub recovered: Recovered,
-    /// Folds the journal again after a failed commit.
-    pub reload: Reload,
     /// The key that signs leases.
     pub leases: LeaseKey,
     /// The last notification that may have been delivered before this run without an acknowledgement; 0 if there is
@@ -174,14 +172,13 @@ impl Hub {
         let waiters = Waiters::new(parts.limits, parts.offered, head, now);
         let presence = waiters.version();
         let waiters = SharedWaiters::from(waiters);
-        let state = parts.recovered.state.clone();
-        let view = View::new(Arc::clone(&log), parts.recovered);
+        let view = Arc::new(View::new(Arc::clone(&log), parts.recovered));
         let (due_sender, due) = watch::channel(None);
         let inner = HubInner {
             queue,
-            log: Arc::clone(&log),
+            log,
             due,
-            view: Arc::new(view),
+            view: Arc::clone(&view),
             waiters: waiters.clone(),
             programs: Arc::default(),
             presence,
@@ -200,15 +197,7 @@ impl Hub {
             events: EventOrder::default(),
             active: OnceLock::new(),
         };
-        let writer = Writer::new(
-            state,
-            waiters,
-            log,
-            due_sender,
-            metrics,
-            parts.reload,
-            parts.rule_set,
-        );
+        let writer = Writer::new(view, waiters, due_sender, metrics, parts.rule_set);
         (Self(Arc::new(inner)), writer, asks)
     }
 

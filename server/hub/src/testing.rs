@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use hub_core::answer::AnswerKind;
 use hub_core::command::{AgentEvent, Command, HeldHook, Hook, IdempotencyKey};
-use hub_core::fold::State;
 use hub_core::waiters::WakeLimits;
 use hub_core::waiters::lease_token::LeaseKey;
 use hub_core::wake_files::WakeFiles;
@@ -31,7 +30,6 @@ pub fn hub(journal: Arc<dyn Journal>) -> Hub {
     let (hub, _) = Hub::start(HubParts {
         journal,
         recovered: Recovered::default(),
-        reload: Box::new(|| Ok(State::default())),
         leases: LeaseKey::new(b"secret"),
         offered: 0,
         limits: WakeLimits {

@@ -15,6 +15,7 @@ use hub_core::rule::RuleSet;
 use hub_core::time::Now;
 use hub_core::waiters::{HeldTime, SharedWaiters};
 use hub_log::journal::{Entry, Health, JournalError};
+use hub_log::view::View;
 use hub_log::{Event, Log};
 use tokio::sync::{oneshot, watch};
 
@@ -36,9 +37,6 @@ const CLOCK_GRAIN: Duration = Duration::from_millis(1);
 
 /// The delay before due notifications are tried again while the disk is full.
 const FULL_RETRY: Duration = Duration::from_secs(1);
-
-/// Folds the journal again from its stored records.
-pub type Reload = Box<dyn FnMut() -> Result<State, JournalError> + Send>;
 
 /// The sender that carries the answer to a command.
 type DoneSender = oneshot::Sender<Result<Done, Rejected>>;
@@ -70,7 +68,7 @@ pub struct Writer {
     log: Arc<Log>,
     due: watch::Sender<Option<Instant>>,
     metrics: Arc<Metrics>,
-    reload: Reload,
+    view: Arc<View>,
     rules: Arc<RuleSet>,
     /// Whether this hub became the active one of a cluster.
     leads: bool,
@@ -78,23 +76,21 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// A writer for the journal behind `log`; `state` must be the fold of that journal. It decides by `rules`.
+    /// A writer for the journal behind `view`, which has followed it to its end. It decides by `rules`.
     pub fn new(
-        state: State,
+        view: Arc<View>,
         waiters: SharedWaiters,
-        log: Arc<Log>,
         due: watch::Sender<Option<Instant>>,
         metrics: Arc<Metrics>,
-        reload: Reload,
         rules: Arc<RuleSet>,
     ) -> Self {
         Self {
-            state,
+            state: view.copy(),
             waiters,
-            log,
+            log: Arc::clone(view.log()),
             due,
             metrics,
-            reload,
+            view,
             rules,
             leads: false,
             jumps: jump::JumpWatch::default(),
@@ -238,7 +234,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Discards a failed commit: rejects its commands, and reloads the fold from the stored records.
+    /// Discards a failed commit: rejects its commands, and takes the fold of the stored records, which readers have.
     fn reject(
         &mut self,
         decided: Vec<Decided>,
@@ -262,7 +258,7 @@ impl Writer {
             return Err(error);
         }
         // The numbers of this commit are reused. No reader has one of them, because leases follow commits.
-        self.state = (self.reload)()?;
+        self.state = self.view.read(State::clone)?;
         if outrun {
             self.step_down(now);
         } else if ticks {

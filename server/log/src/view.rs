@@ -57,6 +57,11 @@ impl View {
         }
     }
 
+    /// Returns a copy of the fold, as far as it has followed the log.
+    pub fn copy(&self) -> State {
+        self.followed().state.clone()
+    }
+
     /// Runs a query on the fold of every record that is durable now.
     pub fn read<T>(&self, query: impl FnOnce(&State) -> T) -> Result<T, RecoverError> {
         Ok(query(&self.at_least(self.log.head())?.state))
@@ -75,6 +80,11 @@ impl View {
             &followed.state,
             followed.timeline.as_ref().unwrap_or(&nothing),
         ))
+    }
+
+    /// Returns the log that it follows.
+    pub fn log(&self) -> &Arc<Log> {
+        &self.log
     }
 
     fn build_timeline(&self) -> Result<(), RecoverError> {
@@ -106,10 +116,6 @@ impl View {
     /// Returns the fold as far as it was followed.
     pub(super) fn followed(&self) -> RwLockReadGuard<'_, Followed> {
         read(&self.fold)
-    }
-
-    pub(super) fn log(&self) -> &Log {
-        &self.log
     }
 
     fn at_least(&self, head: Seq) -> Result<RwLockReadGuard<'_, Followed>, RecoverError> {

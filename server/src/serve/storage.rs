@@ -7,11 +7,7 @@ use std::sync::Arc;
 use hub_cluster::journal::{JetStreamJournal, SharedLog};
 use hub_config::Config;
 use hub_config::state_dir::CLUSTER_MARKER;
-use hub_core::fold::State;
-use hub_engine::writer::Reload;
-use hub_log::archive::{
-    self, ArchiveInputs, RecoverError, Recovered, RetentionPolicy, SnapshotPolicy,
-};
+use hub_log::archive::{self, ArchiveInputs, Recovered, RetentionPolicy, SnapshotPolicy};
 use hub_log::journal::disk::DiskJournal;
 use hub_log::journal::memory::MemoryJournal;
 use hub_log::journal::sled::{Files, JournalOrigin, Options};
@@ -27,8 +23,6 @@ pub struct Storage {
     pub journal: Arc<dyn Journal>,
     /// The fold of all records in the journal.
     pub recovered: Recovered,
-    /// Computes the fold again from the journal.
-    pub reload: Reload,
     /// The parts of the archive; `None` for a hub in memory.
     pub archive: Option<ArchiveInputs>,
 }
@@ -38,11 +32,9 @@ pub fn memory() -> anyhow::Result<Storage> {
     let mut random = [0; 8];
     getrandom::fill(&mut random)?;
     let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::new(Epoch(u64::from_le_bytes(random))));
-    let again = Arc::clone(&journal);
     Ok(Storage {
         journal,
         recovered: Recovered::default(),
-        reload: Box::new(move || fold(&*again)),
         archive: None,
     })
 }
@@ -93,14 +85,10 @@ fn options(origin: Option<JournalOrigin>) -> Options {
 
 /// The storage with this journal, whose snapshots are in `dir`.
 fn on_disk(dir: &Path, config: &Config, journal: Arc<dyn Journal>) -> anyhow::Result<Storage> {
-    let snapshots = move |journal: &dyn Journal, files: &Files| {
-        Snapshots::new(&files.snapshots(), journal.epoch())
-    };
-    let files = Files::new(dir);
-    let recovered =
-        archive::recover(&*journal, &snapshots(&*journal, &files)).map_err(JournalError::from)?;
+    let snapshots = Snapshots::new(&Files::new(dir).snapshots(), journal.epoch());
+    let recovered = archive::recover(&*journal, &snapshots).map_err(JournalError::from)?;
     let parts = ArchiveInputs {
-        snapshots: snapshots(&*journal, &files),
+        snapshots,
         last_snapshot: recovered.snapshot,
         due: SnapshotPolicy {
             records: config.snapshot.every_records,
@@ -112,18 +100,9 @@ fn on_disk(dir: &Path, config: &Config, journal: Arc<dyn Journal>) -> anyhow::Re
         },
         clock: Box::new(Timestamp::now),
     };
-    let again = Arc::clone(&journal);
-    let reload = move || Ok(archive::recover(&*again, &snapshots(&*again, &files))?.state);
     Ok(Storage {
         journal,
         recovered,
-        reload: Box::new(reload),
         archive: Some(parts),
     })
-}
-
-/// Folds all records of a journal that was never trimmed.
-pub fn fold(journal: &dyn Journal) -> Result<State, JournalError> {
-    let replayed: Result<Recovered, RecoverError> = archive::replay(journal);
-    Ok(replayed?.state)
 }

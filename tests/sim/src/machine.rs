@@ -147,17 +147,6 @@ impl Machine {
             log.hide(project, below);
         }
         let (due_sender, due) = watch::channel(None);
-        let (again, kept) = (Arc::clone(&journal), snapshots.clone());
-        let reload = move || Ok(archive::recover(&*again, &kept)?.state);
-        let writer = Writer::new(
-            recovered.state.clone(),
-            waiters.clone(),
-            Arc::clone(&log),
-            due_sender,
-            Arc::new(Metrics::new()),
-            Box::new(reload),
-            Arc::new(RuleSet::default()),
-        );
         let wall = Arc::new(AtomicI64::new(clocks.wall_ms));
         let clock = Arc::clone(&wall);
         let inputs = ArchiveInputs {
@@ -169,6 +158,13 @@ impl Machine {
         };
         let state = recovered.state.clone();
         let view = Arc::new(View::new(Arc::clone(&log), recovered));
+        let writer = Writer::new(
+            Arc::clone(&view),
+            waiters.clone(),
+            due_sender,
+            Arc::new(Metrics::new()),
+            Arc::new(RuleSet::default()),
+        );
         let submitted = Arc::new(Mutex::new(Vec::new()));
         let queue = Arc::clone(&submitted);
         let submit = move |command| {

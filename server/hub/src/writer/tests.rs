@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hub_core::command::IdempotencyKey;
 use hub_core::notification::Draft;
 use hub_core::waiters::{Waiters, WakeLimits};
+use hub_log::archive::Recovered;
 use hub_log::journal::Journal;
 use hub_log::testing::TestJournal;
 use hub_protocol::{Kind, ProjectName, Seq, Status};
@@ -19,13 +20,12 @@ fn writer(journal: Arc<dyn Journal>, now: Now) -> Writer {
         per_hour: 60,
     };
     let (due, _) = watch::channel(None);
+    let log = Arc::new(Log::new(journal));
     Writer::new(
-        State::default(),
+        Arc::new(View::new(log, Recovered::default())),
         Waiters::new(limits, 0, 0, now.mono).into(),
-        Arc::new(Log::new(journal)),
         due,
         Arc::new(Metrics::new()),
-        Box::new(|| Ok(State::default())),
         Arc::default(),
     )
 }

@@ -104,12 +104,10 @@ impl Machine {
         let snapshots = Snapshots::on(Arc::clone(&files.disk), &files.snapshots(), EPOCH);
         let recovered = archive::recover(&*journal, &snapshots);
         let recovered = recovered.map_err(|error| error.to_string())?;
-        let (again, kept) = (Arc::clone(&journal), snapshots.clone());
         let shutdown = CancellationToken::new();
         let parts = HubParts {
             journal: Arc::clone(&journal) as Arc<dyn Journal>,
             recovered,
-            reload: Box::new(move || Ok(archive::recover(&*again, &kept)?.state)),
             leases: LeaseKey::new(b"secret"),
             offered: 0,
             limits: WakeLimits {
