@@ -67,11 +67,15 @@ pub(super) fn next_in(
     chained: bool,
     (from, to): (Seq, Seq),
 ) -> Result<Option<Seq>, JournalError> {
-    if let Ok(run) = run_in(store, lost_ranges, chained, (from, to), 0) {
-        return Ok(Some(run.entries[0].seq));
+    let mut next = Some(from);
+    while let Some(at) = next {
+        if let Ok(run) = run_in(store, lost_ranges, chained, (at, to), 0) {
+            return Ok(Some(run.entries[0].seq));
+        }
+        // The rest of its block cannot be read either; a record whose first block can be read may lack a later one.
+        next = lost::next_readable(store, at + 1, to)?;
     }
-    // The rest of its block cannot be read either.
-    lost::next_readable(store, from, to)
+    Ok(None)
 }
 
 /// Returns the records of `store` in a range, up to about `max_bytes` but at least one.

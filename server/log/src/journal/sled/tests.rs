@@ -148,6 +148,15 @@ fn remove(journal: &SledJournal, seq: Seq) {
     journal.shared.with_store(removed).unwrap();
 }
 
+#[test]
+fn a_record_that_lacks_a_later_block_is_not_readable() {
+    let (_dir, journal) = fresh();
+    append_all(&journal, &[vec![10], vec![20_000], vec![10]]);
+    let removed = |store: &BlockStore| store.remove(block::key(2, 1));
+    journal.shared.with_store(removed).unwrap();
+    assert_eq!(Store::next_readable(&journal, 2, 3).unwrap(), Some(3));
+}
+
 const LOST_20: LostRange = LostRange {
     from: 20,
     to: 20,
