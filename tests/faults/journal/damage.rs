@@ -4,19 +4,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use hub_harness::repetitions;
-use hub_log::journal::sled::{OpenError, SledJournal};
+use hub_log::journal::sled::OpenError;
 use hub_log::journal::snapshot::Snapshots;
 use hub_log::journal::{Entry, Journal};
+use hub_log::testing::StoreAlone;
 use hubd::maintain::Maintenance;
 
 use super::adopt::adopted;
 use super::{all, copy, expected, filled, flipped, made, open, refused, reopened};
 
 /// Opens the journal without the checks of the epoch file.
-fn open_unfenced(dir: &Path) -> Result<SledJournal, OpenError> {
+fn open_unfenced(dir: &Path) -> Result<StoreAlone, OpenError> {
     let mut options = super::options();
     options.checks.epoch = false;
-    SledJournal::open(dir, options)
+    StoreAlone::open(dir, options)
 }
 
 /// Returns all entries of a journal that must open, and checks that they are read twice, and that it accepts a write.

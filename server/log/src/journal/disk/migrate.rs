@@ -55,7 +55,7 @@ fn copy_store(store: &dyn Store, segments: &Segments) -> Result<(), OpenError> {
             }
             run => run?,
         };
-        let (frame, _) = frame::encode(store.epoch(), run.chain, &run.entries);
+        let (frame, _) = frame::encode(store.anchor().epoch, run.chain, &run.entries);
         built.add(run.entries[0].seq, &frame, true)?;
         at = run.last() + 1;
     }
@@ -64,10 +64,11 @@ fn copy_store(store: &dyn Store, segments: &Segments) -> Result<(), OpenError> {
 
 /// Returns the commits that only the log has. Fails if it does not hold the record that the epoch file names.
 fn unflushed(store: &dyn Store, files: &Files) -> Result<Vec<Frame>, OpenError> {
+    let anchor = store.anchor();
     let bytes = match files.disk.read(&files.wal()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // Format 1 has no log, nor has a new journal.
-            let has_log = store.format() >= epoch::WITH_LOG;
+            let has_log = anchor.format >= epoch::WITH_LOG;
             return if has_log {
                 Err(OpenError::NoLog)
             } else {
@@ -78,9 +79,8 @@ fn unflushed(store: &dyn Store, files: &Files) -> Result<Vec<Frame>, OpenError> 
     };
     let mut end = store.end();
     let mut frames = commits_above(end.0, &bytes);
-    frames.retain(|it| it.epoch == store.epoch());
-    let logged = store.in_log();
-    let head = frames.last().map_or(end.0, Frame::last);
+    frames.retain(|it| it.epoch == anchor.epoch);
+    let (head, logged) = (frames.last().map_or(end.0, Frame::last), anchor.logged);
     if head < logged {
         return Err(OpenError::OldLog { head, logged });
     }

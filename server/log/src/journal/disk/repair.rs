@@ -10,9 +10,9 @@ use super::DiskShared;
 use super::frame;
 use super::segments::{Active, SegmentBuilder};
 use super::store::{READ_BYTES, Run};
-use crate::journal::{JournalError, LostRange, Repairs};
+use crate::journal::{Health, JournalError, LostRange, Repairs};
 
-/// The number of rounds in which all segments are verified: half an hour. A round verifies at least `FEWEST` bytes.
+/// The number of rounds in which all records are verified: half an hour. A round verifies at least `FEWEST` bytes.
 const ROUNDS: u64 = 1800;
 const FEWEST: u64 = 64 * 1024;
 /// The failures after which the pause grows no more: some ten minutes.
@@ -26,7 +26,7 @@ pub(super) struct RepairState {
     done: Mutex<Repairs>,
     /// Held while a copy is repaired or the store gets records, because a repair may replace the store.
     working: Mutex<()>,
-    /// The record at which the verification of the segments goes on.
+    /// The record at which the verification goes on.
     verified: Mutex<Seq>,
     pause: Mutex<Pause>,
 }
@@ -94,15 +94,15 @@ impl RepairState {
 }
 
 impl DiskShared {
-    /// Does the work of a second: verifies some records, and repairs what is damaged.
-    pub(super) fn round(&self) {
-        if let Err(error) = self.round_once() {
+    /// Does the work of a second: verifies some records, and repairs what is damaged. `alive` is called now and then.
+    pub(super) fn round(&self, alive: impl FnMut()) {
+        if let Err(error) = self.round_once(alive) {
             tracing::warn!(%error, "the journal could not be verified or repaired");
         }
     }
 
-    fn round_once(&self) -> Result<(), JournalError> {
-        if matches!(self.store.health(), crate::journal::Health::Failed(_)) {
+    fn round_once(&self, alive: impl FnMut()) -> Result<(), JournalError> {
+        if self.is_failed() {
             return Ok(());
         }
         let bytes = FEWEST.max(self.store.bytes() / ROUNDS);
@@ -110,7 +110,7 @@ impl DiskShared {
         if !sync::lock(&self.repairs.pause).is_over() {
             return Ok(());
         }
-        let repaired = self.repair();
+        let repaired = self.repair(alive);
         sync::lock(&self.repairs.pause).note(repaired.is_ok());
         repaired
     }
@@ -130,17 +130,18 @@ impl DiskShared {
         { writer.active.as_ref() }.is_none_or(Active::is_half_full)
     }
 
-    /// Repairs what is known to be damaged.
-    pub(super) fn repair(&self) -> Result<(), JournalError> {
+    /// Repairs what is known to be damaged. `alive` is called now and then.
+    pub(super) fn repair(&self, mut alive: impl FnMut()) -> Result<(), JournalError> {
         let _working = self.repairs.work();
         let damage = self.store.damage();
         let is_renewed = damage.is_some() || self.store.is_too_large();
         if is_renewed {
             // The segments are the only copy then: all of them, before the store is moved away.
-            self.verify_all(|_| ())?;
+            self.verify_all(|_| alive())?;
         }
         while let Some(at) = self.repairs.first_missing() {
             self.rewrite(at)?;
+            alive();
             sync::lock(&self.repairs.missing).remove(&at);
         }
         if is_renewed {
@@ -150,8 +151,8 @@ impl DiskShared {
         Ok(())
     }
 
-    /// Verifies all segments, and notes what is missing. `progress` gets the last verified record. Returns the first record of
-    /// each part that is missing.
+    /// Verifies all records, and notes what is missing. `progress` gets the last verified one. Returns the first record of each
+    /// part that is missing in the segments.
     pub(super) fn verify_all(
         &self,
         mut progress: impl FnMut(Seq),
@@ -182,20 +183,57 @@ impl DiskShared {
         Ok(())
     }
 
-    /// Verifies some records from `at` on. Returns the next one, and whether they are there.
+    /// Verifies some records from `at` on in both copies. Returns the next one, and whether the segments have them.
     fn verify(&self, at: Seq, bytes: usize) -> Result<(Seq, bool), JournalError> {
         let head = self.head();
         match self.segments.run(at, head, bytes) {
-            Ok(run) => Ok((run.last() + 1, true)),
+            Ok(run) => {
+                self.compare(&run);
+                Ok((run.last() + 1, true))
+            }
             Err(_) if self.store.earliest() > at => Ok((self.store.earliest(), true)),
             Err(JournalError::Corrupt { .. } | JournalError::Io(_)) => {
-                if self.store.lost_at(at).is_none() {
+                if self.store.lost().at(at).is_none() {
                     self.repairs.note_missing(at);
                 }
                 let next = self.segments.next_readable(at + 1)?;
                 Ok((next.unwrap_or(head + 1), false))
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Compares `run` of the segments with what the store has of it.
+    pub(super) fn compare(&self, run: &Run) {
+        let (first, stored) = (run.entries[0].seq, self.store.head());
+        let count = run.entries.partition_point(|it| it.seq <= stored);
+        let (mut expected, mut at) = (&run.entries[..count], first);
+        while !expected.is_empty() && self.store.damage().is_none() {
+            let last = expected[expected.len() - 1].seq;
+            let found = match self.store.run(at, last, usize::MAX) {
+                Ok(found) => found,
+                Err(error) => return self.note_unreadable(at, stored, &error),
+            };
+            let is_same = at > first || found.chain == run.chain;
+            let Some(rest) = expected
+                .strip_prefix(&found.entries[..])
+                .filter(|_| is_same)
+            else {
+                let reason = "its records are not those of the segments".into();
+                let error = JournalError::Corrupt { at, reason };
+                return self.note_unreadable(at, stored, &error);
+            };
+            (expected, at) = (rest, found.last() + 1);
+        }
+    }
+
+    /// Notes that the store did not give the record `at`, which it had when its last record was `stored`.
+    fn note_unreadable(&self, at: Seq, stored: Seq, error: &JournalError) {
+        let is_damage = !matches!(error, JournalError::Full);
+        // The store may have been made anew meanwhile, or the record trimmed.
+        let is_kept = at <= stored.min(self.store.head()) && at >= self.store.earliest();
+        if is_damage && is_kept {
+            self.store.report_damage(error.to_string());
         }
     }
 
@@ -254,7 +292,7 @@ impl DiskShared {
                 }
                 Err(error) => return Err(error),
             };
-            let (frame, _) = frame::encode(self.store.epoch(), run.chain, &run.entries);
+            let (frame, _) = frame::encode(self.epoch, run.chain, &run.entries);
             built.add(run.entries[0].seq, &frame, at > until)?;
             at = run.last() + 1;
         }
@@ -305,12 +343,7 @@ impl DiskShared {
         };
         match self.segments.run(at, head, max_bytes) {
             Ok(run) => {
-                let is_damage = !matches!(store_error, JournalError::Full);
-                // The store may have been made anew meanwhile.
-                let is_kept = at <= stored && at <= self.store.head();
-                if is_damage && is_kept && at >= self.store.earliest() {
-                    self.store.report_damage(store_error.to_string());
-                }
+                self.note_unreadable(at, stored, &store_error);
                 Ok(run)
             }
             Err(JournalError::Corrupt { at: broken, reason }) => {
@@ -337,18 +370,12 @@ impl DiskShared {
         }
         let Some(next) = self.next_in_either(at + 1)? else {
             let (reason, fault) = (reason.to_owned(), reason.to_owned());
-            let fault = crate::journal::Health::Corrupt { at, reason: fault };
-            self.store.report(fault);
+            self.store.report(Health::Corrupt { at, reason: fault });
             return Err(JournalError::Corrupt { at, reason });
         };
-        if self.store.lost_at(at).is_none() {
-            let to = next - 1;
-            tracing::error!(from = at, to, reason, "records cannot be read any more");
-            self.store.note_lost(LostRange {
-                from: at,
-                to,
-                recorded: false,
-            });
+        let (from, to, recorded) = (at, next - 1, false);
+        if self.store.lost().note(LostRange { from, to, recorded }) {
+            tracing::error!(from, to, reason, "records cannot be read any more");
         }
         Ok(next)
     }

@@ -9,12 +9,13 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::journal::epoch::EpochFile;
-use crate::journal::sled::tests::remove_blocks;
+use crate::journal::sled::tests::{remove_all_blocks, remove_blocks};
 use crate::journal::sled::{DirLock, StagedJournal};
 use crate::journal::snapshot::Snapshots;
 use crate::journal::testing::{
     all, append, append_all, entries, is_readable_from_every_cursor, sizes,
 };
+use crate::testing::StoreAlone;
 
 mod renewal;
 mod unreadable;
@@ -68,9 +69,15 @@ fn in_segments(journal: &DiskJournal) -> Vec<Entry> {
     run.unwrap().entries
 }
 
+/// Returns the first 120 records that the store has.
+fn in_store(journal: &DiskJournal) -> Vec<Entry> {
+    let run = { &journal.shared.store }.run(1, 120, usize::MAX);
+    run.unwrap().entries
+}
+
 /// Opens a journal whose segments are on this disk. No thread copies.
 fn open_on(disk: Arc<dyn Disk>, dir: &Path, options: Options) -> Result<DiskJournal, OpenError> {
-    let store = Box::new(SledJournal::open(dir, options)?);
+    let store = Arc::new(SledStore::open(dir, options)?);
     DiskJournal::over(store, &Files::on(disk, dir), options)
 }
 
@@ -83,6 +90,14 @@ fn without_copier(dir: &Path) -> DiskJournal {
 fn settle(journal: &DiskJournal) {
     let store = &journal.shared.store;
     wait_for(|| store.damage().is_none() && store.head() == journal.head());
+}
+
+/// Copies until the store was made anew.
+fn made_anew(journal: &DiskJournal) {
+    wait_for(|| {
+        journal.copy();
+        journal.repairs().stores > 0
+    });
 }
 
 fn wait_for(mut done: impl FnMut() -> bool) {
@@ -178,7 +193,7 @@ fn commits_in_a_segment_are_read_at_open_and_copied_to_the_store() {
     assert_eq!(all(&journal), commits.concat());
     settle(&journal);
     drop(journal);
-    let store = SledJournal::open(dir.path(), options()).unwrap();
+    let store = StoreAlone::open(dir.path(), options()).unwrap();
     assert_eq!(store.read(1, 10_000).unwrap(), commits.concat());
 }
 
@@ -362,7 +377,7 @@ fn a_store_that_is_missing_empty_old_or_unreadable_is_made_anew() {
         wait_for(|| !dir.path().join("journal.damaged").exists());
         assert!(journal.repairs().stores <= 1, "{number}");
         drop(journal);
-        let store = SledJournal::open(dir.path(), options()).unwrap();
+        let store = StoreAlone::open(dir.path(), options()).unwrap();
         assert_eq!(all(&store)[..stored.len()], stored, "{number}");
     }
 }
@@ -417,6 +432,61 @@ fn all_segments_are_restored_from_the_store() {
     drop(journal);
     fs::remove_dir_all(dir.path().join("journal")).unwrap();
     assert_eq!(all(&open(&dir))[..stored.len()], stored);
+}
+
+#[test]
+fn records_that_the_store_has_lost_in_silence_are_found_by_the_comparison() {
+    for as_a_whole in [true, false] {
+        let (dir, stored) = made(40);
+        let own = EpochFile::read(&OsDisk, &dir.path().join("epoch")).unwrap();
+        let snapshots = Snapshots::new(&dir.path().join("snapshots"), own.unwrap().epoch);
+        snapshots.save(100, b"{}").unwrap();
+        remove_blocks(dir.path(), &(40..60).collect::<Vec<_>>());
+        let journal = without_copier(dir.path());
+        assert_eq!(journal.shared.store.damage(), None);
+        if as_a_whole {
+            journal.scrub(drop).unwrap();
+        }
+        made_anew(&journal);
+        let last = journal.repairs().last.unwrap();
+        assert!(last.contains("a block is missing"), "{last}");
+        journal.copy_all(drop).unwrap();
+        assert_eq!(in_store(&journal), stored);
+        assert_eq!(all(&journal), stored);
+    }
+}
+
+#[test]
+fn a_store_with_other_records_is_made_anew() {
+    let (dir, stored) = made(40);
+    let journal = without_copier(dir.path());
+    let mut other = journal.shared.segments.run(1, 120, usize::MAX).unwrap();
+    other.entries[70].kind ^= 1;
+    journal.shared.compare(&other);
+    let damage = journal.shared.store.damage().unwrap();
+    assert!(damage.contains("not those of the segments"), "{damage}");
+    journal.copy();
+    journal.copy_all(drop).unwrap();
+    assert_eq!(journal.repairs().stores, 1);
+    assert_eq!(all(&journal), stored);
+}
+
+#[test]
+fn a_journal_whose_end_neither_copy_has_refuses_appends() {
+    let (dir, stored) = made(5);
+    let store = Arc::new(SledStore::open(dir.path(), options()).unwrap());
+    let files = Files::new(dir.path());
+    let journal = DiskJournal::over(store.clone(), &files, options()).unwrap();
+    for segment in segments(dir.path()) {
+        fs::write(segment, vec![0; 4096]).unwrap();
+    }
+    remove_all_blocks(&store);
+    let refused = journal.read(1, 10);
+    let is_corrupt = matches!(refused, Err(JournalError::Corrupt { at: 1, .. }));
+    assert!(is_corrupt, "{refused:?}");
+    assert!(matches!(journal.health(), Health::Corrupt { at: 1, .. }));
+    let refused = journal.append(&entries(stored.len() as u64 + 1, &[1]));
+    assert!(matches!(refused, Err(JournalError::Corrupt { .. })));
 }
 
 #[test]
@@ -513,7 +583,7 @@ fn a_directory_that_is_gone_is_noticed_without_any_append() {
 /// Stores records as a hub of format 1 does, in which only the store has them. Some are unreadable.
 fn of_format_1(unreadable: &[Seq]) -> (TempDir, Vec<Entry>) {
     let dir = tempfile::tempdir().unwrap();
-    let store = SledJournal::open(dir.path(), options()).unwrap();
+    let store = StoreAlone::open(dir.path(), options()).unwrap();
     let stored = append_all(&store, &vec![vec![3000]; 40]);
     drop(store);
     remove_blocks(dir.path(), unreadable);

@@ -8,29 +8,12 @@ use hub_protocol::Seq;
 
 use super::open::open_with_room;
 use super::store::{self, BlockStore, REMOVALS_PER_SYNC, SYNC_EVERY};
-use super::{DurabilityChecks, Files, OpenError, SledShared, StoreWriter, is_publish, trim};
+use super::{DurabilityChecks, Files, OpenError, SledStore, StoreWriter, trim};
 use crate::journal::block::{self, Block, Tail};
-use crate::journal::disk::Run;
+use crate::journal::disk::{Run, Store as _};
 use crate::journal::{Entry, Health, JournalError};
 
-impl SledShared {
-    /// Refuses `entries` after a fault, and publishes when the free space is below the floor.
-    pub(super) fn admit(&self, entries: &[Entry]) -> Result<(), JournalError> {
-        self.refuse_after_fault()?;
-        assert!(
-            entries
-                .iter()
-                .all(|entry| block::stored_len(entry) <= block::MAX_STORED),
-            "an entry has at most {} bytes",
-            block::MAX_STORED
-        );
-        let size = entries.iter().map(block::stored_len).sum::<usize>() as u64;
-        if is_publish(entries) && !self.space.has_room(size) {
-            return Err(JournalError::Full);
-        }
-        Ok(())
-    }
-
+impl SledStore {
     /// Stores a run of the segments, see [`crate::journal::disk::Store::store`].
     pub(super) fn store_run(&self, run: &Run) -> Result<(), JournalError> {
         let mut writer = self.writer();
@@ -46,7 +29,11 @@ impl SledShared {
         } else if first > next {
             writer.tail.skip_to = Some(first - 1);
         }
-        self.commit(&mut writer, &run.entries, run.last())
+        self.commit(&mut writer, &run.entries, run.last())?;
+        if writer.tail.head >= self.logged().0 {
+            self.remove_replaced();
+        }
+        Ok(())
     }
 
     /// Writes a block that stands for the lost records from the next one to `last`, after which the chain is `chain`.
@@ -63,14 +50,14 @@ impl SledShared {
             store.sync()
         });
         written.map_err(|error| self.handle_failed_write(writer, error))?;
-        self.lost_ranges.note_recorded(&block);
+        self.lost.note_recorded(&block);
         writer.tail = writer.tail.after(&[block], last);
         self.head.store(last, Ordering::Release);
         Ok(())
     }
 
     /// Writes one commit. After an error, the journal is as before or refuses all writes.
-    pub(super) fn commit(
+    fn commit(
         &self,
         writer: &mut StoreWriter,
         entries: &[Entry],
@@ -132,12 +119,12 @@ impl SledShared {
         Ok(())
     }
 
-    /// Checks that the journal can be written. Refuses after a fault, and reopens a store that could not be reopened
+    /// Checks that the store can be written. Refuses after a fault, and reopens a store that could not be reopened
     /// before.
     pub(super) fn ready(&self, writer: &StoreWriter) -> Result<(), JournalError> {
         self.refuse_after_fault()?;
         if writer.closed {
-            return Ok(());
+            return Err(io::Error::other("the store is closed").into());
         }
         if sync::read(&self.store).is_none() {
             return self.restore(&writer.tail);

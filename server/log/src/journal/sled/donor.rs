@@ -38,7 +38,7 @@ impl Donor {
     /// Returns the records from `from` on, up to about `max_bytes` but at least one.
     pub(in crate::journal) fn run(&self, from: Seq, max_bytes: usize) -> Result<Run, JournalError> {
         let run = || {
-            read::run_in(
+            read::run(
                 &self.store,
                 &self.lost_ranges,
                 true,
@@ -51,7 +51,7 @@ impl Donor {
 
     /// Returns the first record from `from` on that can be read.
     pub(in crate::journal) fn next_readable(&self, from: Seq) -> Result<Option<Seq>, JournalError> {
-        let next = || read::next_in(&self.store, &self.lost_ranges, true, (from, LAST));
+        let next = || read::next_readable(&self.store, &self.lost_ranges, true, (from, LAST));
         super::store::caught(next)
     }
 }

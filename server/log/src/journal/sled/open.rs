@@ -14,7 +14,7 @@ use super::place::OpenedFile;
 use super::read::lost::LostRanges;
 use super::staging::{DirLock, remove_file};
 use super::store::{self, BlockStore};
-use super::{DiskSpace, Files, SledShared, StoreWriter, disk_space, renew};
+use super::{DiskSpace, Files, SledStore, StoreWriter, disk_space, renew};
 use crate::journal::epoch::{self, Anchor, EpochFile};
 use crate::journal::{JournalError, snapshot};
 use verify::TailScan;
@@ -28,8 +28,8 @@ pub use options::{DurabilityChecks, JournalOrigin, Options};
 use verify::check;
 
 /// Opens the journal in the state directory `dir`, or creates one if there is none. With segments, a damaged store is opened
-/// as far as it can be read: [`SledShared::renew`] replaces it.
-pub(crate) fn open(dir: &Path, options: Options) -> Result<SledShared, OpenError> {
+/// as far as it can be read: [`SledStore::make_anew`] replaces it.
+pub(crate) fn open(dir: &Path, options: Options) -> Result<SledStore, OpenError> {
     let lock = DirLock::take(dir)?;
     let files = lock.files().clone();
     durable::clear_unfinished(&files.root)?;
@@ -60,8 +60,7 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<SledShared, OpenError
     };
     let bytes = anchor.bytes + since;
     let epoch_file = EpochFile::open(&*files.disk, &files.epoch(), anchor)?;
-    let shared = SledShared {
-        epoch: anchor.epoch,
+    let opened = SledStore {
         logged: Mutex::new(logged),
         head: AtomicU64::new(end.tail.head),
         earliest: AtomicU64::new(anchor.first),
@@ -75,15 +74,15 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<SledShared, OpenError
         fault: Mutex::new(None),
         damage: Mutex::new(damage),
         is_too_large: AtomicBool::new(is_too_large),
-        lost_ranges: LostRanges::default(),
+        lost: LostRanges::default(),
         epoch_file,
         place: Mutex::new(place),
         options,
         files,
         _lock: lock.into_file(),
     };
-    shared.mark()?;
-    Ok(shared)
+    opened.write_anchor()?;
+    Ok(opened)
 }
 
 /// An opened store.
@@ -218,19 +217,22 @@ fn open_sled(
         // An interrupted first start may have left incomplete settings; sled writes them again.
         remove_file(&files.settings())?;
     }
-    let store = with_reserve(files, || open_with_room(&files.journal(), checks.fdatasync))?;
+    let release = || disk_space::release(&files.reserve());
+    let store = with_reserve(release, || {
+        open_with_room(&files.journal(), checks.fdatasync)
+    })?;
     durable::sync_dir(&files.root)?;
     Ok(store)
 }
 
 /// Runs `act`. If the disk is full, releases the reserve and runs it once more.
 pub(crate) fn with_reserve<T>(
-    files: &Files,
+    release: impl FnOnce(),
     act: impl Fn() -> Result<T, OpenError>,
 ) -> Result<T, OpenError> {
     match act() {
         Err(OpenError::Full) => {
-            disk_space::release(&files.reserve());
+            release();
             act()
         }
         done => done,

@@ -12,9 +12,10 @@ use super::append::reopen;
 use super::place::OpenedFile;
 use super::staging::{is_there, remove_all, remove_file};
 use super::store::{self, BlockStore};
-use super::{Files, SledShared, disk_space, open};
+use super::{Files, SledStore, disk_space, open};
 use crate::journal::JournalError;
 use crate::journal::block::Tail;
+use crate::journal::disk::Store as _;
 use crate::journal::epoch::Anchor;
 
 /// A file below this size in bytes is not made anew because of its size.
@@ -22,28 +23,13 @@ const SMALL: u64 = 64 << 20;
 /// sled's file is at most as many times larger than its records while it is filled.
 const ROOM: u64 = 4;
 
-impl SledShared {
-    pub(super) fn damage(&self) -> Option<String> {
-        sync::lock(&self.damage).clone()
-    }
-
-    pub(super) fn report_damage(&self, reason: String) {
-        let mut damage = sync::lock(&self.damage);
-        if damage.is_none() {
-            tracing::warn!(
-                reason,
-                "the store is damaged: its records are read from the segments"
-            );
-            *damage = Some(reason);
-        }
-    }
-
+impl SledStore {
     /// Moves the store away, and opens an empty one.
-    pub(super) fn renew(&self) -> Result<(), JournalError> {
+    pub(super) fn make_anew(&self) -> Result<(), JournalError> {
         let mut writer = self.writer();
         self.refuse_after_fault()?;
         let mut slot = sync::write(&self.store);
-        // The scrubber must not find that its file is gone.
+        // Its file is not gone.
         let was_there = sync::lock(&self.place).take().is_some();
         // Its last sync does not matter any more.
         let _ = BlockStore::close(slot.take());
@@ -80,7 +66,7 @@ impl SledShared {
         remove_all(&files.damaged())?;
         fs::rename(files.journal(), files.damaged())?;
         durable::sync_dir(&files.root)?;
-        if disk_space::free_bytes(&files.reserve()) < ROOM * self.kept() + SMALL {
+        if disk_space::free_bytes(&files.reserve()) < ROOM * self.bytes() + SMALL {
             remove_all(&files.damaged())?;
         }
         Ok(())
@@ -89,7 +75,7 @@ impl SledShared {
     /// Removes the old store, unless records are lost that it may still hold.
     pub(super) fn remove_replaced(&self) {
         let damaged = self.files.damaged();
-        if !is_there(&damaged).unwrap_or(false) || !self.lost_ranges.all().is_empty() {
+        if !is_there(&damaged).unwrap_or(false) || !self.lost.all().is_empty() {
             return;
         }
         match remove_all(&damaged) {

@@ -7,11 +7,12 @@ use std::sync::atomic::Ordering;
 
 use hub_protocol::Seq;
 
-use super::SledShared;
+use super::SledStore;
 use super::read::lost;
 use super::store::{self, BlockStore, REMOVALS_PER_SYNC, ReadError};
 use crate::journal::JournalError;
 use crate::journal::block::{self, BlockKey};
+use crate::journal::disk::Store as _;
 
 /// The number of blocks dropped by one call. The writer waits for at most [`REMOVALS_PER_SYNC`] of them.
 const BLOCKS_PER_CALL: usize = 64;
@@ -24,9 +25,9 @@ struct TrimmedPrefix {
     chain: u32,
 }
 
-impl SledShared {
+impl SledStore {
     /// Drops up to [`BLOCKS_PER_CALL`] blocks below `below`.
-    pub(super) fn trim(&self, below: Seq) -> Result<(), JournalError> {
+    pub(super) fn drop_below(&self, below: Seq) -> Result<(), JournalError> {
         if below <= self.earliest() {
             return Ok(());
         }

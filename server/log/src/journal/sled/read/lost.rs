@@ -1,5 +1,5 @@
-//! Stored records that can no longer be read, for example after a flipped bit: readers skip them, and get the records
-//! around them and a `gap` with the reason `corrupt`. Publishing continues.
+//! Stored records that can no longer be read in either copy: readers skip them, and get the records around them and a `gap`
+//! with the reason `corrupt`. Publishing continues.
 
 use std::sync::Mutex;
 
@@ -7,7 +7,6 @@ use hub_core::sync;
 use hub_protocol::Seq;
 
 use crate::journal::block::Block;
-use crate::journal::sled::SledShared;
 use crate::journal::sled::store::{BlockStore, Probe};
 use crate::journal::{JournalError, LostRange};
 
@@ -16,7 +15,7 @@ const NEAR: u64 = 4096;
 
 /// The lost records found so far, in no order.
 #[derive(Debug, Default)]
-pub(crate) struct LostRanges(Mutex<Vec<LostRange>>);
+pub struct LostRanges(Mutex<Vec<LostRange>>);
 
 impl LostRanges {
     pub(crate) fn at(&self, seq: Seq) -> Option<LostRange> {
@@ -55,40 +54,6 @@ impl LostRanges {
         }
         ranges.push(new);
         true
-    }
-}
-
-impl SledShared {
-    /// Returns the next readable record after `from`, which cannot be read, and reports the loss. Fails if no record
-    /// up to `head` can be read.
-    pub(crate) fn step_over(
-        &self,
-        store: &BlockStore,
-        from: Seq,
-        head: Seq,
-        reason: &str,
-    ) -> Result<Seq, JournalError> {
-        let next = next_readable(store, from + 1, head)?;
-        // A record below the earliest one was trimmed meanwhile; it is not lost.
-        let Some(next) = next.filter(|_| from >= self.earliest()) else {
-            let reason = reason.to_owned();
-            return Err(JournalError::Corrupt { at: from, reason });
-        };
-        let to = next - 1;
-        let range = LostRange {
-            from,
-            to,
-            recorded: false,
-        };
-        if self.lost_ranges.note(range) {
-            tracing::error!(
-                from,
-                to,
-                reason,
-                "records cannot be read any more and are stepped over"
-            );
-        }
-        Ok(next)
     }
 }
 
