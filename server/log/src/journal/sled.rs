@@ -191,16 +191,14 @@ impl Store for SledStore {
         if !self.is_there() {
             return Err(store::corrupt(from, ReadError::missing()));
         }
-        let chained = self.options.checks.chain;
-        self.with_store(|store| read::run(store, &self.lost, chained, (from, to), max_bytes))
+        self.with_store(|store| read::run(store, &self.lost, (from, to), max_bytes))
     }
 
     fn next_readable(&self, from: Seq, to: Seq) -> Result<Option<Seq>, JournalError> {
         if !self.is_there() {
             return Ok(None);
         }
-        let chained = self.options.checks.chain;
-        self.with_store(|store| read::next_readable(store, &self.lost, chained, (from, to)))
+        self.with_store(|store| read::next_readable(store, &self.lost, (from, to)))
     }
 
     fn lost(&self) -> &LostRanges {

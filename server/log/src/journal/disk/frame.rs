@@ -114,11 +114,6 @@ impl Frame {
         self.entries[0].seq
     }
 
-    /// Returns the size of the entries in bytes.
-    pub(super) fn bytes(&self) -> usize {
-        self.entries.iter().map(block::stored_len).sum()
-    }
-
     /// Whether the frame continues a journal that ends with entry `head` and the chain `chain`.
     pub(super) fn follows(&self, (head, chain): (Seq, u32)) -> bool {
         (self.first(), self.chain) == (head + 1, chain)

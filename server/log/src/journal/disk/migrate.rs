@@ -1,5 +1,5 @@
 //! Opens a journal of format 1 or 2: its records are in the store, and the newest ones in a write-ahead log. Segments are
-//! made from both; then the epoch file names them, and the log is removed. Interrupted before, it begins again.
+//! made from both and checked; then the epoch file names them, and the log is removed. Interrupted before, it begins again.
 
 use std::io;
 
@@ -20,18 +20,14 @@ pub(super) fn run(store: &dyn Store, segments: &Segments, files: &Files) -> Resu
     let unflushed = unflushed(store, files)?;
     segments.clear()?;
     copy_store(store, segments)?;
-    let mut end = store.end();
-    let (mut bytes, mut added) = (Vec::new(), 0);
+    let mut bytes = Vec::new();
     for frame in &unflushed {
         bytes.extend_from_slice(&frame::encode(frame.epoch, frame.chain, &frame.entries).0);
-        added += frame.bytes() as u64;
-        end = (frame.last(), frame.chain_after);
     }
     if let Some(first) = unflushed.first() {
         segments.replace(first.first(), &bytes)?;
     }
-    store.note_logged(end, added);
-    Ok(store.begin_segments()?)
+    Ok(())
 }
 
 /// Removes the write-ahead log of an earlier format.
@@ -80,9 +76,9 @@ fn unflushed(store: &dyn Store, files: &Files) -> Result<Vec<Frame>, OpenError> 
     let mut end = store.end();
     let mut frames = commits_above(end.0, &bytes);
     frames.retain(|it| it.epoch == anchor.epoch);
-    let (head, logged) = (frames.last().map_or(end.0, Frame::last), anchor.logged);
-    if head < logged {
-        return Err(OpenError::OldLog { head, logged });
+    let (head, synced) = (frames.last().map_or(end.0, Frame::last), anchor.logged);
+    if head < synced {
+        return Err(OpenError::Behind { head, synced });
     }
     for frame in &frames {
         if !frame.follows(end) {

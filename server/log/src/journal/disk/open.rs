@@ -31,7 +31,6 @@ impl DiskShared {
         if anchor.format < epoch::FORMAT {
             with_reserve(release, || migrate::run(&*store, &segments, files))?;
         }
-        migrate::remove_log(files)?;
         let shared = Self {
             store: Arc::clone(&store),
             epoch,
@@ -57,6 +56,10 @@ impl DiskShared {
         }
         let folded = snapshot::newest_seq(&*files.disk, &files.snapshots());
         shared.check_newest(end, folded)?;
+        if anchor.format < epoch::FORMAT {
+            store.begin_segments()?;
+        }
+        migrate::remove_log(files)?;
         shared.check_store(end);
         Ok(shared)
     }
@@ -75,8 +78,8 @@ impl DiskShared {
         let found = found.filter(|it| it.head >= end.0);
         end = found.as_ref().map_or(end, |it| (it.head, it.chain));
         if end.0 < logged {
-            let head = end.0;
-            return Err(OpenError::OldLog { head, logged });
+            let (head, synced) = (end.0, logged);
+            return Err(OpenError::Behind { head, synced });
         }
         if let Some(found) = found {
             // After a failure, the page cache may differ from the disk.

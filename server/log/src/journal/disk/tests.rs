@@ -278,26 +278,6 @@ fn a_closed_journal_refuses_appends() {
 }
 
 #[test]
-fn the_loss_of_the_newest_records_in_both_copies_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    append(&open(&dir), &[10, 20]);
-    let older = killed(&dir);
-    append(&open(&dir), &[30; 9]);
-    fs::copy(dir.path().join("epoch"), older.path().join("epoch")).unwrap();
-    let error = refusal(&older);
-    let is_old = matches!(
-        error,
-        OpenError::OldLog {
-            head: 2,
-            logged: 11
-        }
-    );
-    assert!(is_old, "{error}");
-    let adopted = adopted(older.path());
-    assert_eq!((adopted.head, adopted.used), (2, 11));
-}
-
-#[test]
 fn trimmed_segments_are_removed() {
     let (dir, journal) = fresh();
     append_all(&journal, &vec![vec![3000]; 40]);

@@ -1,4 +1,4 @@
-//! Opens a journal: its required records must exist and chain. Otherwise it stays closed, and the error says what to
+//! Opens a store, and checks that its records chain. Without segments a damaged one stays closed, and the error says what to
 //! do.
 
 use std::io;
@@ -15,9 +15,9 @@ use super::read::lost::LostRanges;
 use super::staging::{DirLock, remove_file};
 use super::store::{self, BlockStore};
 use super::{DiskSpace, Files, SledStore, StoreWriter, disk_space, renew};
+use crate::journal::block::Tail;
 use crate::journal::epoch::{self, Anchor, EpochFile};
 use crate::journal::{JournalError, snapshot};
-use verify::TailScan;
 
 mod error;
 mod options;
@@ -25,10 +25,10 @@ mod verify;
 
 pub use error::OpenError;
 pub use options::{DurabilityChecks, JournalOrigin, Options};
-use verify::check;
+use verify::{begin_of, check};
 
-/// Opens the journal in the state directory `dir`, or creates one if there is none. With segments, a damaged store is opened
-/// as far as it can be read: [`SledStore::make_anew`] replaces it.
+/// Opens the store in the state directory `dir`, or creates one if there is none. With segments, a damaged store is opened as
+/// far as it can be read: [`SledStore::make_anew`] replaces it.
 pub(crate) fn open(dir: &Path, options: Options) -> Result<SledStore, OpenError> {
     let lock = DirLock::take(dir)?;
     let files = lock.files().clone();
@@ -41,7 +41,7 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<SledStore, OpenError>
     let Opened {
         store,
         anchor,
-        end,
+        tail,
         damage,
     } = open_store(&files, anchor, options)?;
     // The data that a killed process wrote may be in the page cache only, but counts as stored from here on. sled
@@ -53,20 +53,14 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<SledStore, OpenError>
         Some(_) => Some(OpenedFile::at(&files.disk, files.db())?),
         None => None,
     };
-    let (logged, since) = if anchor.has_segments() {
-        ((anchor.synced, anchor.chain), 0)
-    } else {
-        ((end.tail.head, end.tail.chain), end.bytes_since)
-    };
-    let bytes = anchor.bytes + since;
     let epoch_file = EpochFile::open(&*files.disk, &files.epoch(), anchor)?;
-    let opened = SledStore {
-        logged: Mutex::new(logged),
-        head: AtomicU64::new(end.tail.head),
+    Ok(SledStore {
+        logged: Mutex::new((anchor.synced, anchor.chain)),
+        head: AtomicU64::new(tail.head),
         earliest: AtomicU64::new(anchor.first),
-        bytes: AtomicU64::new(bytes),
+        bytes: AtomicU64::new(anchor.bytes),
         writer: Mutex::new(StoreWriter {
-            tail: end.tail,
+            tail,
             closed: false,
         }),
         store: RwLock::new(store),
@@ -80,9 +74,7 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<SledStore, OpenError>
         options,
         files,
         _lock: lock.into_file(),
-    };
-    opened.write_anchor()?;
-    Ok(opened)
+    })
 }
 
 /// An opened store.
@@ -90,7 +82,7 @@ struct Opened {
     /// `None` if sled cannot open it.
     store: Option<BlockStore>,
     anchor: Anchor,
-    end: TailScan,
+    tail: Tail,
     /// Why it must be made anew; then its end does not count.
     damage: Option<String>,
 }
@@ -117,9 +109,7 @@ fn open_store(
         return Ok(damaged(Some(store), Some(anchor), reason));
     }
     // sled may panic on unexpected data.
-    let checked = catch_unwind(AssertUnwindSafe(|| {
-        check(&store, &anchor, files, options.checks)
-    }));
+    let checked = catch_unwind(AssertUnwindSafe(|| check(&store, &anchor, files)));
     let panicked = |_| {
         Err(OpenError::Broken {
             at: anchor.first,
@@ -127,10 +117,10 @@ fn open_store(
         })
     };
     match checked.unwrap_or_else(panicked) {
-        Ok(end) => Ok(Opened {
+        Ok(tail) => Ok(Opened {
             store: Some(store),
             anchor,
-            end,
+            tail,
             damage: None,
         }),
         Err(error) if has_segments && is_damage(&error) => {
@@ -149,7 +139,7 @@ fn damaged(store: Option<BlockStore>, anchor: Option<Anchor>, reason: String) ->
     Opened {
         store,
         anchor,
-        end: TailScan::new(&anchor),
+        tail: begin_of(&anchor),
         damage: Some(reason),
     }
 }
@@ -157,7 +147,7 @@ fn damaged(store: Option<BlockStore>, anchor: Option<Anchor>, reason: String) ->
 /// Returns what is wrong with a store, without the advice for a journal that is refused.
 fn defect(error: OpenError) -> String {
     match error {
-        OpenError::Empty { .. } => "sled's file is missing or empty".into(),
+        OpenError::Behind { .. } => "sled's file is missing".into(),
         OpenError::Broken { at, reason } => format!("it is broken at record {at}: {reason}"),
         error => error.to_string(),
     }
@@ -166,7 +156,7 @@ fn defect(error: OpenError) -> String {
 /// Whether the store is damaged, rather than not available.
 fn is_damage(error: &OpenError) -> bool {
     match error {
-        OpenError::Broken { .. } | OpenError::Behind { .. } | OpenError::Empty { .. } => true,
+        OpenError::Broken { .. } | OpenError::Behind { .. } => true,
         OpenError::Io(error) => {
             matches!(
                 error.kind(),
@@ -204,10 +194,9 @@ fn open_sled(
     checks: DurabilityChecks,
 ) -> Result<BlockStore, OpenError> {
     // Without this check, sled would create an empty file.
-    if let Some(anchor) = anchor.filter(|_| checks.epoch && !files.db().exists()) {
-        return Err(OpenError::Empty {
-            synced: anchor.synced,
-        });
+    if let Some(anchor) = anchor.filter(|_| !files.db().exists()) {
+        let (head, synced) = (anchor.first - 1, anchor.synced);
+        return Err(OpenError::Behind { head, synced });
     }
     if files.are_only_replaced()? {
         return Err(OpenError::Replaced);

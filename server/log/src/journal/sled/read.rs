@@ -14,12 +14,11 @@ use lost::LostRanges;
 pub(super) fn next_readable(
     store: &BlockStore,
     lost: &LostRanges,
-    chained: bool,
     (from, to): (Seq, Seq),
 ) -> Result<Option<Seq>, JournalError> {
     let mut next = Some(from);
     while let Some(at) = next {
-        if let Ok(run) = run(store, lost, chained, (at, to), 0) {
+        if let Ok(run) = run(store, lost, (at, to), 0) {
             return Ok(Some(run.entries[0].seq));
         }
         // The rest of its block cannot be read either; a record whose first block can be read may lack a later one.
@@ -32,13 +31,12 @@ pub(super) fn next_readable(
 pub(super) fn run(
     store: &BlockStore,
     lost: &LostRanges,
-    chained: bool,
     (from, to): (Seq, Seq),
     max_bytes: usize,
 ) -> Result<Run, JournalError> {
     let (mut run, mut size, mut at) = (None::<Run>, 0, from);
     let mut before = 0;
-    for checked in store.checked_blocks(from, chained)? {
+    for checked in store.checked_blocks(from)? {
         let checked = match checked {
             Err(_) if run.is_some() => break,
             checked => checked?,

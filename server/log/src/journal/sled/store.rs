@@ -242,13 +242,11 @@ impl BlockStore {
     }
 
     /// Returns the blocks from the one of the record `from` on. An error names the first record that cannot be read.
-    /// `chained` is off only in tests.
     pub(crate) fn checked_blocks(
         &self,
         from: Seq,
-        chained: bool,
     ) -> Result<impl Iterator<Item = Result<CheckedBlock, JournalError>>, JournalError> {
-        let (mut reader, mut next) = (ChainReader::new(chained), from);
+        let (mut reader, mut next) = (ChainReader::default(), from);
         let blocks = self.blocks(self.start_of(from)?);
         Ok(blocks.map(move |found| {
             let read = found.and_then(|(key, block)| Ok((reader.step(&block)?, key, block)));

@@ -244,20 +244,3 @@ fn the_rest_of_a_failed_trim_is_dropped_and_not_counted_again() {
     let first = journal.0.with_store(|store| Ok(blocks(store)[0].0));
     assert_eq!(block::seq_of(first.unwrap()), journal.earliest());
 }
-
-/// Removed protection: sled may lose a segment without an error, and readers would skip its records unnoticed.
-#[test]
-fn without_the_chain_check_a_lost_block_is_skipped_unnoticed() {
-    for chain in [true, false] {
-        let (dir, journal) = of_blocks(40);
-        drop(journal);
-        let store = BlockStore::open(&Files::new(dir.path()).journal(), true).unwrap();
-        store.remove(block::key(20, 0)).unwrap();
-        store.sync().unwrap();
-        drop(store);
-        let mut options = Options::default();
-        options.checks.chain = chain;
-        let opened = StoreAlone::open(dir.path(), options);
-        assert_eq!(opened.is_err(), chain);
-    }
-}
