@@ -298,7 +298,14 @@ impl Journal for DiskJournal {
         if self.shared.store.damage().is_some() {
             return Ok(());
         }
-        self.shared.store.trim(below)?;
+        match self.shared.store.trim(below) {
+            // The caller tries again, and the store is made anew by then.
+            Err(JournalError::Corrupt { reason, .. }) => {
+                self.shared.store.report_damage(reason);
+                return Ok(());
+            }
+            trimmed => trimmed?,
+        }
         let dropped = self.shared.segments.drop_below(self.earliest());
         dropped.map_err(sled::io_error)
     }

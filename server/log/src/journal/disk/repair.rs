@@ -249,8 +249,11 @@ impl DiskShared {
             Some(next) => next - 1,
             None => self.end_active(),
         };
-        let last = file.map_or(Ok(None), |file| self.segments.last_of(file))?;
-        let found = self.write_segments(first, to, last.map_or(at, |last| last.max(at)))?;
+        let end = match file {
+            Some(file) => self.segments.end_of(file)?.0,
+            None => None,
+        };
+        let found = self.write_segments(first, to, end.map_or(at, |end| end.head.max(at)))?;
         let told = format!(
             "{found} records from {at} on were missing in a segment, and are restored from the store"
         );

@@ -95,7 +95,7 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Returns the records that neither copy has any more, as far as they are known.
     fn lost(&self) -> &LostRanges;
 
-    /// Drops entries below `below`, in whole blocks only.
+    /// Drops entries below `below`, in whole blocks only. Fails with [`JournalError::Corrupt`] if these cannot be read.
     fn trim(&self, below: Seq) -> Result<(), JournalError>;
 
     /// Returns why the store must be made anew; `None` if it need not.

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::journal::epoch::EpochFile;
-use crate::journal::sled::tests::{remove_all_blocks, remove_blocks};
+use crate::journal::sled::tests::{break_block, remove_all_blocks, remove_blocks};
 use crate::journal::sled::{DirLock, StagedJournal};
 use crate::journal::snapshot::Snapshots;
 use crate::journal::testing::{
@@ -84,6 +84,15 @@ fn open_on(disk: Arc<dyn Disk>, dir: &Path, options: Options) -> Result<DiskJour
 /// The same on the system's disk.
 fn without_copier(dir: &Path) -> DiskJournal {
     open_on(Arc::new(OsDisk), dir, options()).unwrap()
+}
+
+/// A new journal and its store. No thread copies.
+fn opened() -> (TempDir, Arc<SledStore>, DiskJournal) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(SledStore::open(dir.path(), options()).unwrap());
+    let files = Files::new(dir.path());
+    let journal = DiskJournal::over(store.clone(), &files, options()).unwrap();
+    (dir, store, journal)
 }
 
 /// Waits until the store has all records, and nothing is damaged.
@@ -291,6 +300,23 @@ fn trimmed_segments_are_removed() {
 }
 
 #[test]
+fn a_trim_that_finds_damage_is_done_after_the_repair() {
+    let (dir, store, journal) = opened();
+    let stored = append_all(&journal, &vec![vec![3000]; 40]);
+    journal.copy_all(drop).unwrap();
+    break_block(&store, 20);
+    journal.trim(40).unwrap();
+    assert_eq!(journal.earliest(), 1);
+    made_anew(&journal);
+    journal.copy_all(drop).unwrap();
+    journal.trim(40).unwrap();
+    assert_eq!(journal.earliest(), 40);
+    assert_eq!(all(&journal), stored[39..]);
+    drop((journal, store));
+    assert_eq!(all(&open(&dir)), stored[39..]);
+}
+
+#[test]
 fn a_file_that_is_no_segment_stays_where_it_is() {
     let (dir, stored) = made(5);
     let within = |name: &str| dir.path().join("segments").join(name);
@@ -453,10 +479,9 @@ fn a_store_with_other_records_is_made_anew() {
 
 #[test]
 fn a_journal_whose_end_neither_copy_has_refuses_appends() {
-    let (dir, stored) = made(5);
-    let store = Arc::new(SledStore::open(dir.path(), options()).unwrap());
-    let files = Files::new(dir.path());
-    let journal = DiskJournal::over(store.clone(), &files, options()).unwrap();
+    let (dir, store, journal) = opened();
+    let stored = append_all(&journal, &vec![vec![3000]; 40]);
+    journal.copy_all(drop).unwrap();
     for segment in segments(dir.path()) {
         fs::write(segment, vec![0; 4096]).unwrap();
     }

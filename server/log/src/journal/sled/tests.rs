@@ -131,6 +131,12 @@ pub(in crate::journal) fn remove_blocks(dir: &Path, seqs: &[Seq]) {
     store.sync().unwrap();
 }
 
+/// Makes the block of a record of an open store unreadable.
+pub(in crate::journal) fn break_block(store: &SledStore, seq: Seq) {
+    let broken = |store: &BlockStore| store.insert(block::key(seq, 0), b"broken".to_vec());
+    store.with_store(broken).unwrap();
+}
+
 /// Removes all blocks of an open store, as sled may do without an error.
 pub(in crate::journal) fn remove_all_blocks(store: &SledStore) {
     let removed = |store: &BlockStore| {
@@ -200,23 +206,6 @@ fn a_failed_journal_writes_neither_records_nor_the_epoch_file() {
 fn kept(journal: &StoreAlone) -> u64 {
     let all = all(journal);
     all.iter().map(|it| block::stored_len(it) as u64).sum()
-}
-
-#[test]
-fn a_trim_skips_unreadable_blocks() {
-    for broken in [&[1][..], &[20], &[20, 21, 22], &[59, 60], &[60, 61]] {
-        let (_dir, journal) = of_blocks(100);
-        for seq in broken {
-            let broken = |store: &BlockStore| store.insert(block::key(*seq, 0), b"broken".to_vec());
-            journal.0.with_store(broken).unwrap();
-        }
-        journal.trim(60).unwrap();
-        let earliest = (60..=100).find(|seq| !broken.contains(seq)).unwrap();
-        assert_eq!(journal.earliest(), earliest, "{broken:?}");
-        let left = journal.0.with_store(|store| Ok(store.first()));
-        assert_eq!(left.unwrap().unwrap(), Some(block::key(earliest, 0)));
-        assert_eq!(all(&journal).len() as u64, 101 - earliest);
-    }
 }
 
 #[test]

@@ -11,10 +11,7 @@ fn inode(path: &Path) -> u64 {
 
 /// A journal whose store has all records and is closed, as after a full disk.
 fn closed() -> (TempDir, DiskJournal, Vec<Entry>) {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Arc::new(SledStore::open(dir.path(), options()).unwrap());
-    let files = Files::new(dir.path());
-    let journal = DiskJournal::over(store.clone(), &files, options()).unwrap();
+    let (dir, store, journal) = opened();
     let stored = append_all(&journal, &vec![vec![700, 10, 900]; 40]);
     journal.copy_all(drop).unwrap();
     close_as_full(&store);
