@@ -43,6 +43,7 @@ mod append;
 mod disk_space;
 mod donor;
 mod files;
+mod lost;
 mod open;
 mod place;
 mod read;
@@ -54,10 +55,11 @@ mod trim;
 pub use disk_space::free_bytes;
 pub(super) use donor::Donor;
 pub use files::Files;
+pub use lost::LostRanges;
 pub use open::{DurabilityChecks, JournalOrigin, OpenError, Options};
 pub(super) use open::{random_epoch, read_anchor, with_reserve};
 pub(super) use place::OpenedFile;
-pub use read::lost::LostRanges;
+
 pub use staging::{DirLock, StagedJournal};
 pub(super) use store::io_error;
 

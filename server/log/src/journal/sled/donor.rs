@@ -2,8 +2,9 @@
 
 use hub_protocol::Seq;
 
+use super::lost::LostRanges;
 use super::open::open_with_room;
-use super::read::{self, lost::LostRanges};
+use super::read;
 use super::store::BlockStore;
 use super::{Files, OpenError, Options};
 use crate::journal::JournalError;

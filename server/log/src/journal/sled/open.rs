@@ -10,8 +10,8 @@ use std::sync::{Mutex, RwLock};
 use hub_core::durable;
 use hub_protocol::Epoch;
 
+use super::lost::LostRanges;
 use super::place::OpenedFile;
-use super::read::lost::LostRanges;
 use super::staging::{DirLock, remove_file};
 use super::store::{self, BlockStore};
 use super::{DiskSpace, Files, SledStore, StoreWriter, disk_space, renew};

@@ -2,29 +2,52 @@
 
 use hub_protocol::Seq;
 
+use super::lost::LostRanges;
 use super::store::{self, BlockStore, ReadError};
 use crate::journal::JournalError;
+use crate::journal::block;
 use crate::journal::disk::Run;
 
-pub(super) mod lost;
+/// How many numbers are tried one by one behind a page that cannot be read; more than the records of several pages.
+const NEAR: u64 = 4096;
 
-use lost::LostRanges;
-
-/// Returns the first record of `store` in a range that can be read; `None` if there is none.
+/// Returns the first record of `store` in a range that can be read; `None` if there is none. It may pass over readable records
+/// between unreadable ones if these are more than [`NEAR`].
 pub(super) fn next_readable(
     store: &BlockStore,
     lost: &LostRanges,
     (from, to): (Seq, Seq),
 ) -> Result<Option<Seq>, JournalError> {
-    let mut next = Some(from);
-    while let Some(at) = next {
-        if let Ok(run) = run(store, lost, (at, to), 0) {
-            return Ok(Some(run.entries[0].seq));
-        }
-        // The rest of its block cannot be read either; a record whose first block can be read may lack a later one.
-        next = lost::next_readable(store, at + 1, to)?;
+    let readable_at = |at| match run(store, lost, (at, to), 0) {
+        Ok(run) => Ok(Some(run.entries[0].seq)),
+        Err(JournalError::Corrupt { .. }) => Ok(None),
+        Err(error) => Err(error),
+    };
+    let (mut unreadable, mut at, mut step) = (from, from, 1);
+    while at <= to && readable_at(at)?.is_none() {
+        unreadable = at;
+        at = match store.keys(block::key(at + 1, 0)).next() {
+            None => return Ok(None),
+            Some(Ok(key)) => block::seq_of(key),
+            Some(Err(_)) => {
+                if at - from >= NEAR {
+                    step *= 2;
+                }
+                at.saturating_add(step)
+            }
+        };
     }
-    Ok(None)
+    // A long step may have passed over readable records.
+    let mut readable = at.min(to);
+    while readable > unreadable + 1 {
+        let middle = unreadable + (readable - unreadable) / 2;
+        if readable_at(middle)?.is_some() {
+            readable = middle;
+        } else {
+            unreadable = middle;
+        }
+    }
+    readable_at(readable)
 }
 
 /// Returns the records of `store` in a range, up to about `max_bytes` but at least one.

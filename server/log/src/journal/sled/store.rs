@@ -23,19 +23,6 @@ const CACHE_BYTES: u64 = 48 << 20;
 /// The longest time to wait for sled's threads, which hold the file for a moment after it was closed.
 const REOPEN_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The result of looking up a record.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Probe {
-    /// A block that begins with this record; it is the requested record or a later one.
-    Block(Seq),
-    /// A later part of this record.
-    Part(Seq),
-    /// A block that cannot be read.
-    Broken,
-    /// No block: the store ends before the record.
-    Nothing,
-}
-
 /// A block that was read, and that chains to the one before.
 pub(crate) struct CheckedBlock {
     pub(crate) key: BlockKey,
@@ -263,19 +250,6 @@ impl BlockStore {
                 next,
             })
         }))
-    }
-
-    /// Looks up the block of the record `at`, or the first one after it.
-    pub(crate) fn probe(&self, at: Seq) -> Result<Probe, JournalError> {
-        match self.blocks(block::key(at, 0)).next() {
-            None => Ok(Probe::Nothing),
-            Some(Ok((_, block))) if block.part == 0 => Ok(Probe::Block(block.first)),
-            Some(Ok((_, block))) => Ok(Probe::Part(block.first)),
-            Some(Err(fault)) => match corrupt(at, fault) {
-                JournalError::Corrupt { .. } => Ok(Probe::Broken),
-                error => Err(error),
-            },
-        }
     }
 }
 

@@ -6,12 +6,8 @@ use std::sync::Mutex;
 use hub_core::sync;
 use hub_protocol::Seq;
 
+use crate::journal::LostRange;
 use crate::journal::block::Block;
-use crate::journal::sled::store::{BlockStore, Probe};
-use crate::journal::{JournalError, LostRange};
-
-/// How many numbers are tried one by one after a broken block; more than the records of several pages.
-const NEAR: u64 = 4096;
 
 /// The lost records found so far, in no order.
 #[derive(Debug, Default)]
@@ -55,50 +51,4 @@ impl LostRanges {
         ranges.push(new);
         true
     }
-}
-
-/// Returns the first record at or after `from` whose block can be read and begins with a whole record; `None` if
-/// there is none up to `head`.
-pub(crate) fn next_readable(
-    store: &BlockStore,
-    from: Seq,
-    head: Seq,
-) -> Result<Option<Seq>, JournalError> {
-    let (mut at, mut step) = (from, 1);
-    while at <= head {
-        match store.probe(at)? {
-            Probe::Nothing => return Ok(None),
-            Probe::Part(first) => (at, step) = (first + 1, 1),
-            Probe::Block(first) if step == 1 => return Ok(Some(first).filter(|it| *it <= head)),
-            Probe::Block(_) => return boundary(store, at - step, at, head),
-            Probe::Broken => {
-                if at - from >= NEAR {
-                    step *= 2;
-                }
-                at = if at == head {
-                    head + 1
-                } else {
-                    head.min(at.saturating_add(step))
-                };
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// Returns the first readable record between `broken` and `good`, by binary search.
-fn boundary(
-    store: &BlockStore,
-    mut broken: Seq,
-    mut good: Seq,
-    head: Seq,
-) -> Result<Option<Seq>, JournalError> {
-    while good - broken > 1 {
-        let middle = broken + (good - broken) / 2;
-        match store.probe(middle)? {
-            Probe::Broken => broken = middle,
-            _ => good = middle,
-        }
-    }
-    next_readable(store, good, head)
 }
