@@ -237,25 +237,6 @@ fn a_broken_commit_that_no_snapshot_contains_and_the_store_has_not_is_refused() 
 }
 
 #[test]
-fn a_commit_larger_than_a_segment_gets_its_own() {
-    let (dir, journal) = fresh();
-    let mut stored = append(&journal, &[10]);
-    stored.extend(append(&journal, &[3000; 20]));
-    stored.extend(append(&journal, &[10]));
-    drop(journal);
-    assert_eq!(segments(dir.path()).len(), 3);
-    assert_eq!(all(&open(&dir)), stored);
-}
-
-#[test]
-fn a_small_commit_is_copied_to_the_store_after_a_while() {
-    let (_dir, journal) = fresh();
-    append(&journal, &[10]);
-    settle(&journal);
-    assert_eq!(all(&journal), entries(1, &[10]));
-}
-
-#[test]
 fn a_snapshot_newer_than_the_journal_proves_lost_records() {
     for lost in [false, true] {
         let dir = with_log(&[entries(1, &[10]), entries(2, &[500])]);
@@ -386,18 +367,6 @@ fn a_store_that_is_missing_empty_old_or_unreadable_is_made_anew() {
         let store = StoreAlone::open(dir.path(), options()).unwrap();
         assert_eq!(all(&store)[..stored.len()], stored, "{number}");
     }
-}
-
-#[test]
-fn a_store_that_could_not_be_written_is_made_anew() {
-    let (dir, stored) = made(40);
-    fs::write(dir.path().join("suspect"), b"a sync failed").unwrap();
-    let journal = open(&dir);
-    assert_eq!(all(&journal), stored);
-    wait_for(|| journal.repairs().stores == 1);
-    settle(&journal);
-    assert!(!dir.path().join("suspect").exists());
-    assert_eq!(all(&journal), stored);
 }
 
 #[test]
