@@ -233,10 +233,11 @@ impl DiskShared {
         loop {
             let earliest = self.store.earliest();
             at = at.max(earliest);
-            if at > self.head() {
+            let head = self.head();
+            if at > head {
                 return Ok(Vec::new());
             }
-            match self.run_of_either(at, max_bytes) {
+            match self.run_of_either(at, head, max_bytes) {
                 Ok(run) => return Ok(run.entries),
                 // The records may have been trimmed meanwhile; then read again.
                 Err(_) if self.store.earliest() != earliest => {}

@@ -4,16 +4,13 @@
 use std::io;
 
 use bytes::Bytes;
-use hub_protocol::Seq;
+use hub_protocol::Epoch;
 
 use super::frame::{self, Frame};
 use super::segments::{SegmentBuilder, Segments};
 use super::store::{READ_BYTES, Store};
 use crate::journal::sled::{Files, OpenError};
 use crate::journal::{JournalError, epoch};
-
-/// The error text for a log with commits above the store's head that do not continue it.
-pub(super) const GAP_REASON: &str = "the file 'wal' does not go on where the journal ends";
 
 /// Makes the segments of the journal in `store`.
 pub(super) fn run(store: &dyn Store, segments: &Segments, files: &Files) -> Result<(), OpenError> {
@@ -61,28 +58,21 @@ fn copy_store(store: &dyn Store, segments: &Segments) -> Result<(), OpenError> {
 /// Returns the commits that only the log has. Fails if it does not hold the record that the epoch file names.
 fn unflushed(store: &dyn Store, files: &Files) -> Result<Vec<Frame>, OpenError> {
     let anchor = store.anchor();
-    let bytes = match files.disk.read(&files.wal()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // Format 1 has no log, nor has a new journal.
-            let has_log = anchor.format >= epoch::WITH_LOG;
-            return if has_log {
-                Err(OpenError::NoLog)
-            } else {
-                Ok(Vec::new())
-            };
-        }
-        bytes => Bytes::from(bytes?),
+    // Format 1 has no log, nor has a new journal.
+    let mut frames = match read_log(files, Some(anchor.epoch))? {
+        None if anchor.format >= epoch::WITH_LOG => return Err(OpenError::NoLog),
+        frames => frames.unwrap_or_default(),
     };
     let mut end = store.end();
-    let mut frames = commits_above(end.0, &bytes);
-    frames.retain(|it| it.epoch == anchor.epoch);
+    frames.retain(|it| it.last() > end.0);
     let (head, synced) = (frames.last().map_or(end.0, Frame::last), anchor.logged);
     if head < synced {
         return Err(OpenError::Behind { head, synced });
     }
     for frame in &frames {
         if !frame.follows(end) {
-            let (at, reason) = (end.0 + 1, GAP_REASON.into());
+            let reason = "the file 'wal' does not go on where the journal ends".into();
+            let at = end.0 + 1;
             return Err(OpenError::Broken { at, reason });
         }
         end = (frame.last(), frame.chain_after);
@@ -90,11 +80,14 @@ fn unflushed(store: &dyn Store, files: &Files) -> Result<Vec<Frame>, OpenError> 
     Ok(frames)
 }
 
-/// Returns the commits in the log's `bytes` whose last entry is above `head`, ordered by number.
-pub(super) fn commits_above(head: Seq, bytes: &Bytes) -> Vec<Frame> {
-    let found = frame::find_all(bytes).into_iter();
-    let mut frames: Vec<Frame> = found.map(|(frame, _)| frame).collect();
-    frames.retain(|it| it.last() > head);
+/// Returns the commits of the journal `epoch` in the write-ahead log, ordered by number; `None` without a log.
+pub(super) fn read_log(files: &Files, epoch: Option<Epoch>) -> io::Result<Option<Vec<Frame>>> {
+    let bytes = match files.disk.read(&files.wal()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        bytes => Bytes::from(bytes?),
+    };
+    let mut frames = frame::find_all(&bytes);
+    frames.retain(|it| epoch.is_none_or(|epoch| it.epoch == epoch));
     frames.sort_by_key(Frame::first);
-    frames
+    Ok(Some(frames))
 }

@@ -104,7 +104,7 @@ impl DiskShared {
         let mut bytes = 0;
         while at <= end.0 {
             let to = if at <= logged { logged } else { end.0 };
-            let run = match self.run_of_either_to(at, to, READ_BYTES) {
+            let run = match self.run_of_either(at, to, READ_BYTES) {
                 Err(JournalError::Corrupt { .. }) if at <= folded => {
                     let next = self.next_in_either(at + 1)?;
                     at = next.unwrap_or(end.0 + 1);

@@ -277,9 +277,11 @@ impl DiskShared {
             let run = match self.segments.run(at, to, READ_BYTES) {
                 Ok(run) => run,
                 Err(JournalError::Corrupt { .. } | JournalError::Io(_)) => {
-                    match self.store.run(at, to, READ_BYTES) {
+                    // Up to where the segments have records again.
+                    let next = self.segments.next_readable(at + 1)?;
+                    let end = next.map_or(to, |next| to.min(next - 1));
+                    match self.store.run(at, end, READ_BYTES) {
                         Ok(run) => {
-                            let run = self.until_segments_go_on(at, run)?;
                             restored += run.entries.len();
                             run
                         }
@@ -303,15 +305,6 @@ impl DiskShared {
         Ok(restored)
     }
 
-    /// Ends `run` of the store, which begins where the segments lack the record `at`, where they have records again.
-    fn until_segments_go_on(&self, at: Seq, mut run: Run) -> Result<Run, JournalError> {
-        if let Some(next) = self.segments.next_readable(at + 1)? {
-            let more = run.entries.partition_point(|it| it.seq < next);
-            run.entries.truncate(more.max(1));
-        }
-        Ok(run)
-    }
-
     /// Returns the first record from `from` on that either copy has.
     pub(super) fn next_in_either(&self, from: Seq) -> Result<Option<Seq>, JournalError> {
         let head = self.head();
@@ -323,28 +316,23 @@ impl DiskShared {
         Ok(found.filter(|next| *next <= head))
     }
 
-    /// Returns the records from `at` on, from the copy that has them.
-    pub(super) fn run_of_either(&self, at: Seq, max_bytes: usize) -> Result<Run, JournalError> {
-        self.run_of_either_to(at, self.head(), max_bytes)
-    }
-
-    /// The same, up to the record `to`.
-    pub(super) fn run_of_either_to(
+    /// Returns the records from `at` to `to`, from the copy that has them.
+    pub(super) fn run_of_either(
         &self,
         at: Seq,
-        head: Seq,
+        to: Seq,
         max_bytes: usize,
     ) -> Result<Run, JournalError> {
         let stored = self.store.head();
         let in_store = if at <= stored {
-            self.store.run(at, stored.min(head), max_bytes)
+            self.store.run(at, stored.min(to), max_bytes)
         } else {
             Err(super::segments::missing(at))
         };
         let Err(store_error) = in_store else {
             return in_store;
         };
-        match self.segments.run(at, head, max_bytes) {
+        match self.segments.run(at, to, max_bytes) {
             Ok(run) => {
                 self.note_unreadable(at, stored, &store_error);
                 Ok(run)
@@ -354,7 +342,7 @@ impl DiskShared {
                 match store_error {
                     // A store that is to be made anew may have it.
                     JournalError::Corrupt { .. } => {
-                        let run = self.store.run(at, head, max_bytes);
+                        let run = self.store.run(at, to, max_bytes);
                         run.map_err(|_| JournalError::Corrupt { at: broken, reason })
                     }
                     error => Err(error),

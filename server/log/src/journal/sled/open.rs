@@ -201,7 +201,7 @@ fn open_sled(
     if files.are_only_replaced()? {
         return Err(OpenError::Replaced);
     }
-    prepare(&files.journal())?;
+    durable::private_dir(&files.journal())?;
     if anchor.is_none() {
         // An interrupted first start may have left incomplete settings; sled writes them again.
         remove_file(&files.settings())?;
@@ -241,12 +241,6 @@ pub(crate) fn open_with_room(journal: &Path, fdatasync: bool) -> Result<BlockSto
         }
         error => error,
     })
-}
-
-/// Creates sled's directory for its owner only, and removes partial files that would prevent sled from opening.
-pub(crate) fn prepare(journal: &Path) -> io::Result<()> {
-    durable::private_dir(journal)?;
-    durable::clear(journal, "generating")
 }
 
 pub(crate) fn sled_error(error: ::sled::Error) -> OpenError {

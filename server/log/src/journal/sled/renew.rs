@@ -12,7 +12,7 @@ use super::append::reopen;
 use super::place::OpenedFile;
 use super::staging::{is_there, remove_all, remove_file};
 use super::store::{self, BlockStore};
-use super::{Files, SledStore, disk_space, open};
+use super::{Files, SledStore, disk_space};
 use crate::journal::JournalError;
 use crate::journal::block::Tail;
 use crate::journal::disk::Store as _;
@@ -41,7 +41,7 @@ impl SledStore {
         };
         self.head.store(writer.tail.head, Ordering::Release);
         self.move_away(was_there).map_err(store::io_error)?;
-        open::prepare(&self.files.journal()).map_err(store::io_error)?;
+        durable::private_dir(&self.files.journal()).map_err(store::io_error)?;
         let store = reopen(&self.files, self.options.checks)?;
         durable::sync_dir(&self.files.root)?;
         remove_file(&self.files.suspect())?;

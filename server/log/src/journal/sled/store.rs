@@ -161,8 +161,18 @@ impl BlockStore {
         self.db.insert(key, value).map(drop).map_err(write_error)
     }
 
-    pub(crate) fn remove(&self, key: BlockKey) -> Result<(), JournalError> {
-        self.db.remove(key).map(drop).map_err(write_error)
+    /// Removes blocks durably, with one sync.
+    pub(crate) fn remove(&self, keys: &[BlockKey]) -> Result<(), JournalError> {
+        for key in keys {
+            self.db.remove(key).map_err(write_error)?;
+        }
+        self.sync()
+    }
+
+    /// Removes any number of blocks durably.
+    pub(crate) fn remove_all(&self, keys: &[BlockKey]) -> Result<(), JournalError> {
+        keys.chunks(REMOVALS_PER_SYNC)
+            .try_for_each(|keys| self.remove(keys))
     }
 
     /// Makes all writes so far durable.

@@ -125,10 +125,8 @@ fn insert(dir: &Path, blocks: &[Block]) {
 /// Removes the blocks of these records from a closed journal.
 pub(in crate::journal) fn remove_blocks(dir: &Path, seqs: &[Seq]) {
     let store = BlockStore::open(&Files::new(dir).journal(), true).unwrap();
-    for seq in seqs {
-        store.remove(block::key(*seq, 0)).unwrap();
-    }
-    store.sync().unwrap();
+    let keys: Vec<_> = seqs.iter().map(|seq| block::key(*seq, 0)).collect();
+    store.remove(&keys).unwrap();
 }
 
 /// Makes the block of a record of an open store unreadable.
@@ -141,7 +139,7 @@ pub(in crate::journal) fn break_block(store: &SledStore, seq: Seq) {
 pub(in crate::journal) fn remove_all_blocks(store: &SledStore) {
     let removed = |store: &BlockStore| {
         let keys: Vec<_> = store.keys(block::key(0, 0)).map(Result::unwrap).collect();
-        trim::remove(store, &keys)
+        store.remove(&keys)
     };
     store.with_store(removed).unwrap();
 }
@@ -162,7 +160,7 @@ fn an_empty_journal_begins_at_record_one() {
 fn a_record_that_lacks_a_later_block_is_not_readable() {
     let (_dir, journal) = fresh();
     append_all(&journal, &[vec![10], vec![20_000], vec![10]]);
-    let removed = |store: &BlockStore| store.remove(block::key(2, 1));
+    let removed = |store: &BlockStore| store.remove(&[block::key(2, 1)]);
     journal.0.with_store(removed).unwrap();
     assert_eq!(journal.0.next_readable(2, 3).unwrap(), Some(3));
 }

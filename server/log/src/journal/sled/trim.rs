@@ -40,7 +40,7 @@ impl SledStore {
         for keys in prefix.keys.chunks(self.removals_per_sync()) {
             let writer = self.writer();
             self.ready(&writer)?;
-            if let Err(error) = self.with_store(|store| remove(store, keys)) {
+            if let Err(error) = self.with_store(|store| store.remove(keys)) {
                 return Err(self.handle_failed_write(&writer, error));
             }
         }
@@ -105,12 +105,4 @@ fn prefix(
         keys.push(key);
     }
     Err(corrupt(ReadError::missing()))
-}
-
-/// Removes blocks durably.
-pub(super) fn remove(store: &BlockStore, keys: &[BlockKey]) -> Result<(), JournalError> {
-    for key in keys {
-        store.remove(*key)?;
-    }
-    store.sync()
 }

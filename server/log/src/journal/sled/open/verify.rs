@@ -4,8 +4,8 @@ use hub_protocol::Seq;
 
 use crate::journal::block::{self, BlockKey, Tail};
 use crate::journal::epoch::Anchor;
-use crate::journal::sled::store::{self, BlockStore, CheckedBlock, REMOVALS_PER_SYNC, ReadError};
-use crate::journal::sled::{Files, OpenError, trim};
+use crate::journal::sled::store::{self, BlockStore, CheckedBlock, ReadError};
+use crate::journal::sled::{Files, OpenError};
 use crate::journal::{JournalError, snapshot};
 
 /// Drops the blocks of unfinished commits and trims. Returns the end of the last complete commit.
@@ -41,8 +41,7 @@ fn drop_blocks(store: &BlockStore, keys: &[BlockKey]) -> Result<(), JournalError
             "unfinished work of the last run is dropped"
         );
     }
-    keys.chunks(REMOVALS_PER_SYNC)
-        .try_for_each(|keys| trim::remove(store, keys))
+    store.remove_all(keys)
 }
 
 /// Reads the store from the record `from` to its end, or from the last complete commit if that is earlier: the copier may be
