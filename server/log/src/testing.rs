@@ -77,7 +77,7 @@ impl StoreAlone {
 
 impl Journal for StoreAlone {
     fn epoch(&self) -> Epoch {
-        self.0.anchor().epoch
+        self.0.epoch_file().last().epoch
     }
 
     fn head(&self) -> Seq {
@@ -85,7 +85,7 @@ impl Journal for StoreAlone {
     }
 
     fn earliest(&self) -> Seq {
-        self.0.earliest()
+        self.0.epoch_file().earliest()
     }
 
     fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
@@ -94,7 +94,8 @@ impl Journal for StoreAlone {
         let entries = entries.to_vec();
         let run = Run { chain, entries };
         self.0.store(&run)?;
-        self.0.note_logged(self.0.end(), run.bytes() as u64);
+        let end = self.0.end();
+        self.0.epoch_file().note(end, run.bytes() as u64);
         Ok(())
     }
 
@@ -111,7 +112,7 @@ impl Journal for StoreAlone {
     }
 
     fn bytes(&self) -> u64 {
-        self.0.bytes()
+        self.0.epoch_file().bytes()
     }
 
     fn health(&self) -> Health {

@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use hub_core::disk::Disk as _;
 use hub_core::record::kinds;
 use hub_core::sync;
 use hub_log::journal::disk::{Run, Store, frame};
-use hub_log::journal::epoch::{self, Anchor, EpochFile};
-use hub_log::journal::sled::{Files, LostRanges, OpenError};
+use hub_log::journal::epoch::{Anchor, EpochFile};
+use hub_log::journal::sled::{self, Files, LostRanges, OpenError};
 use hub_log::journal::{Entry, Health, JournalError};
 use hub_protocol::{Epoch, Seq};
 
@@ -64,11 +64,8 @@ pub(crate) struct ModelStore {
     files: Files,
     epoch_file: EpochFile,
     end: Mutex<(Seq, u32)>,
-    earliest: AtomicU64,
-    logged: Mutex<(Seq, u32)>,
     damage: Mutex<Option<String>>,
     lost: LostRanges,
-    bytes: AtomicU64,
     low: AtomicBool,
     fault: Mutex<Option<Health>>,
 }
@@ -106,47 +103,29 @@ impl ModelStore {
             damage = Some("the last run failed".into());
         }
         let end = if damage.is_some() { before } else { stored_end };
-        let store = Self {
+        Ok(Self {
             epoch_file: EpochFile::open(&*disk, &files.epoch(), anchor)?,
             files: files.clone(),
             end: Mutex::new(end),
-            earliest: AtomicU64::new(anchor.first),
-            logged: Mutex::new((anchor.synced, anchor.chain)),
             damage: Mutex::new(damage),
             lost: LostRanges::default(),
-            bytes: AtomicU64::new(anchor.bytes),
             low: AtomicBool::new(false),
             fault: Mutex::new(None),
             disk,
             stored,
-        };
-        store.write_anchor().map_err(OpenError::Io)?;
-        Ok(store)
+        })
     }
 
     fn anchor(files: &Files, disk: &ProcessDisk, stored: &Stored) -> Result<Anchor, OpenError> {
-        let path = files.epoch();
-        let read = EpochFile::read(disk, &path).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => OpenError::NoEpoch,
-            _ => OpenError::Io(error),
-        })?;
-        if let Some(anchor) = read {
+        if let Some(anchor) = sled::read_anchor(files)? {
             return Ok(anchor);
         }
         if !stored.entries().is_empty() {
             return Err(OpenError::NoEpoch);
         }
         let anchor = Anchor::empty(EPOCH, 1, 0);
-        EpochFile::create(disk, &path, anchor)?;
+        EpochFile::create(disk, &files.epoch(), anchor)?;
         Ok(anchor)
-    }
-
-    fn write_anchor(&self) -> io::Result<()> {
-        let (synced, chain) = self.logged();
-        let bytes = self.bytes();
-        self.epoch_file.update(|anchor| {
-            (anchor.synced, anchor.chain, anchor.bytes) = (synced, chain, bytes);
-        })
     }
 
     fn fail(&self, error: &JournalError) {
@@ -178,46 +157,23 @@ fn is_publish(entries: &[Entry]) -> bool {
 }
 
 impl Store for ModelStore {
-    fn anchor(&self) -> Anchor {
-        self.epoch_file.last()
+    fn epoch_file(&self) -> &EpochFile {
+        &self.epoch_file
     }
 
     fn head(&self) -> Seq {
         self.end().0
     }
 
-    fn earliest(&self) -> Seq {
-        self.earliest.load(Ordering::Acquire)
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
     fn end(&self) -> (Seq, u32) {
         *sync::lock(&self.end)
-    }
-
-    fn begin_segments(&self) -> io::Result<()> {
-        self.epoch_file
-            .update(|anchor| anchor.format = epoch::FORMAT)?;
-        self.write_anchor()
-    }
-
-    fn logged(&self) -> (Seq, u32) {
-        *sync::lock(&self.logged)
-    }
-
-    fn note_logged(&self, end: (Seq, u32), bytes: u64) {
-        *sync::lock(&self.logged) = end;
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn mark(&self) {
         if self.fault().is_some() {
             return;
         }
-        if let Err(error) = self.write_anchor() {
+        if let Err(error) = self.epoch_file.mark() {
             self.fail(&error.into());
         }
         self.health();
@@ -322,16 +278,12 @@ impl Store for ModelStore {
             return Ok(());
         };
         let first = last + 1;
-        if count != first - self.earliest() {
+        if count != first - self.epoch_file.earliest() {
             self.report_damage("a record is missing".into());
             return Ok(());
         }
-        self.epoch_file
-            .update(|anchor| (anchor.first, anchor.first_chain) = (first, first_chain))
-            .map_err(JournalError::from)?;
-        self.earliest.store(first, Ordering::Release);
+        self.epoch_file.begin_at(first, first_chain, bytes)?;
         self.stored.entries().retain(|seq, _| *seq >= first);
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         Ok(())
     }
 
@@ -394,7 +346,7 @@ impl Store for ModelStore {
 
     fn close(&self) -> Result<(), JournalError> {
         self.refuse_after_fault()?;
-        Ok(self.write_anchor()?)
+        Ok(self.epoch_file.mark()?)
     }
 }
 

@@ -148,7 +148,7 @@ impl DiskJournal {
 
     /// Returns the identity of the journal, its first kept record and the chain there.
     pub fn origin(&self) -> JournalOrigin {
-        let anchor = self.shared.store.anchor();
+        let anchor = self.shared.store.epoch_file().last();
         JournalOrigin {
             epoch: anchor.epoch,
             first: anchor.first,
@@ -184,6 +184,10 @@ impl DiskShared {
         self.head.load(Ordering::Acquire)
     }
 
+    fn earliest(&self) -> Seq {
+        self.store.epoch_file().earliest()
+    }
+
     fn append(&self, writer: &mut LogWriter, entries: &[Entry]) -> Result<(), JournalError> {
         let (chain, first) = (writer.chain, entries[0].seq);
         let (frame, chain_after) = frame::encode(self.epoch, chain, entries);
@@ -196,8 +200,8 @@ impl DiskShared {
         let last = entries[entries.len() - 1].seq;
         let entries = entries.to_vec();
         let run = Run { chain, entries };
-        self.store
-            .note_logged((last, chain_after), run.bytes() as u64);
+        let end = (last, chain_after);
+        self.store.epoch_file().note(end, run.bytes() as u64);
         self.queue.push(self.head(), run);
         (writer.chain, writer.next) = (chain_after, last + 1);
         self.head.store(last, Ordering::Release);
@@ -231,7 +235,7 @@ impl DiskShared {
     fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
         let mut at = from;
         loop {
-            let earliest = self.store.earliest();
+            let earliest = self.earliest();
             at = at.max(earliest);
             let head = self.head();
             if at > head {
@@ -240,7 +244,7 @@ impl DiskShared {
             match self.run_of_either(at, head, max_bytes) {
                 Ok(run) => return Ok(run.entries),
                 // The records may have been trimmed meanwhile; then read again.
-                Err(_) if self.store.earliest() != earliest => {}
+                Err(_) if self.earliest() != earliest => {}
                 Err(JournalError::Corrupt { reason, .. }) => at = self.step_over(at, &reason)?,
                 Err(error) => return Err(error),
             }
@@ -258,7 +262,7 @@ impl Journal for DiskJournal {
     }
 
     fn earliest(&self) -> Seq {
-        self.shared.store.earliest()
+        self.shared.earliest()
     }
 
     fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
@@ -312,7 +316,7 @@ impl Journal for DiskJournal {
     }
 
     fn bytes(&self) -> u64 {
-        self.shared.store.bytes()
+        self.shared.store.epoch_file().bytes()
     }
 
     fn health(&self) -> Health {

@@ -20,6 +20,7 @@
 //! | `store`, `files` | the calls of sled; the paths of the journal's files |
 //! | `open` | options, errors, verification |
 //! | `append`, `read`, `trim` | the work on an open store |
+//! | `lost` | the records that neither copy has |
 //! | `place` | whether the files are still where they were opened |
 //! | `disk_space` | the reserve for a full disk |
 //! | `renew` | an empty store in place of a damaged or oversized one |
@@ -36,7 +37,7 @@ use hub_protocol::Seq;
 
 use super::block::{self, Tail};
 use super::disk::{Run, Store};
-use super::epoch::{self, Anchor, EpochFile};
+use super::epoch::EpochFile;
 use super::{Entry, Health, JournalError};
 
 mod append;
@@ -56,10 +57,9 @@ pub use disk_space::free_bytes;
 pub(super) use donor::Donor;
 pub use files::Files;
 pub use lost::LostRanges;
-pub use open::{DurabilityChecks, JournalOrigin, OpenError, Options};
-pub(super) use open::{random_epoch, read_anchor, with_reserve};
+pub use open::{DurabilityChecks, JournalOrigin, OpenError, Options, read_anchor};
+pub(super) use open::{random_epoch, with_reserve};
 pub(super) use place::OpenedFile;
-
 pub use staging::{DirLock, StagedJournal};
 pub(super) use store::io_error;
 
@@ -79,14 +79,10 @@ pub struct SledStore {
     /// The number of the last durable entry. It is stored after the sync, so readers never see an entry that is not
     /// durable.
     head: AtomicU64,
-    earliest: AtomicU64,
-    bytes: AtomicU64,
     epoch_file: EpochFile,
     space: DiskSpace,
     fault: Mutex<Option<Health>>,
     lost: LostRanges,
-    /// The last record that the segments must contain, and the chain after it. Without segments, the store must contain it.
-    logged: Mutex<(Seq, u32)>,
     /// Why the store must be made anew.
     damage: Mutex<Option<String>>,
     /// Whether the store is to be made anew because of its size.
@@ -118,25 +114,12 @@ impl Drop for SledStore {
 }
 
 impl Store for SledStore {
-    fn anchor(&self) -> Anchor {
-        self.epoch_file.last()
-    }
-
-    fn begin_segments(&self) -> io::Result<()> {
-        let (synced, chain) = self.logged();
-        let bytes = self.bytes();
-        self.epoch_file.update(|anchor| {
-            (anchor.format, anchor.logged) = (epoch::FORMAT, 0);
-            (anchor.synced, anchor.chain, anchor.bytes) = (synced, chain, bytes);
-        })
+    fn epoch_file(&self) -> &EpochFile {
+        &self.epoch_file
     }
 
     fn head(&self) -> Seq {
         self.head.load(Ordering::Acquire)
-    }
-
-    fn earliest(&self) -> Seq {
-        self.earliest.load(Ordering::Acquire)
     }
 
     fn end(&self) -> (Seq, u32) {
@@ -144,23 +127,13 @@ impl Store for SledStore {
         (writer.tail.head, writer.tail.chain)
     }
 
-    fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    fn logged(&self) -> (Seq, u32) {
-        *sync::lock(&self.logged)
-    }
-
-    fn note_logged(&self, end: (Seq, u32), bytes: u64) {
-        let mut logged = sync::lock(&self.logged);
-        *logged = end;
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
-
     fn mark(&self) {
-        if let Err(error) = self.write_anchor() {
-            self.fail(&error);
+        if self.is_failed() {
+            // The state on the disk is unknown.
+            return;
+        }
+        if let Err(error) = self.epoch_file.mark() {
+            self.fail(&store::io_error(error));
         }
         // Check the free space here, because another program may fill the disk while no publish checks it.
         self.space.has_room(0);
@@ -269,7 +242,7 @@ impl Store for SledStore {
             return Ok(());
         }
         BlockStore::close(store).inspect_err(|error| self.fail(error))?;
-        self.write_anchor()
+        self.epoch_file.mark().map_err(store::io_error)
     }
 }
 
@@ -302,23 +275,6 @@ impl SledStore {
 
     fn fault(&self) -> Option<Health> {
         sync::lock(&self.fault).clone()
-    }
-
-    /// Writes the last durable record to the epoch file. Does nothing after a failure, because the state on the disk is
-    /// unknown.
-    fn write_anchor(&self) -> Result<(), JournalError> {
-        if self.is_failed() {
-            return Ok(());
-        }
-        let logged = sync::lock(&self.logged);
-        let ((synced, chain), bytes) = (*logged, self.bytes());
-        drop(logged);
-        let marked = self.epoch_file.update(|anchor| {
-            if synced >= anchor.synced {
-                (anchor.synced, anchor.chain, anchor.bytes) = (synced, chain, bytes);
-            }
-        });
-        marked.map_err(store::io_error)
     }
 
     fn is_failed(&self) -> bool {

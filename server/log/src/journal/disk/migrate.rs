@@ -38,7 +38,8 @@ pub(super) fn remove_log(files: &Files) -> io::Result<()> {
 
 /// Copies what can be read. Whether the hub may start without the rest is decided as for any loss.
 fn copy_store(store: &dyn Store, segments: &Segments) -> Result<(), OpenError> {
-    let (mut at, to) = (store.earliest(), store.end().0);
+    let anchor = store.epoch_file().last();
+    let (mut at, to) = (anchor.first, store.end().0);
     let mut built = SegmentBuilder::new(segments, at);
     while at <= to {
         let run = match store.run(at, to, READ_BYTES) {
@@ -48,7 +49,7 @@ fn copy_store(store: &dyn Store, segments: &Segments) -> Result<(), OpenError> {
             }
             run => run?,
         };
-        let (frame, _) = frame::encode(store.anchor().epoch, run.chain, &run.entries);
+        let (frame, _) = frame::encode(anchor.epoch, run.chain, &run.entries);
         built.add(run.entries[0].seq, &frame, true)?;
         at = run.last() + 1;
     }
@@ -57,7 +58,7 @@ fn copy_store(store: &dyn Store, segments: &Segments) -> Result<(), OpenError> {
 
 /// Returns the commits that only the log has. Fails if it does not hold the record that the epoch file names.
 fn unflushed(store: &dyn Store, files: &Files) -> Result<Vec<Frame>, OpenError> {
-    let anchor = store.anchor();
+    let anchor = store.epoch_file().last();
     // Format 1 has no log, nor has a new journal.
     let mut frames = match read_log(files, Some(anchor.epoch))? {
         None if anchor.format >= epoch::WITH_LOG => return Err(OpenError::NoLog),

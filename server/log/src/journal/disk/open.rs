@@ -21,7 +21,7 @@ impl DiskShared {
         files: &Files,
         options: Options,
     ) -> Result<Self, OpenError> {
-        let anchor = store.anchor();
+        let anchor = store.epoch_file().last();
         let epoch = anchor.epoch;
         let release = || store.handle_failed_log_write(&JournalError::Full);
         let segments = with_reserve(release, || {
@@ -57,7 +57,7 @@ impl DiskShared {
         let folded = snapshot::newest_seq(&*files.disk, &files.snapshots());
         shared.check_newest(end, folded)?;
         if anchor.format < epoch::FORMAT {
-            store.begin_segments()?;
+            store.epoch_file().begin_segments()?;
         }
         migrate::remove_log(files)?;
         shared.check_store(end);
@@ -66,9 +66,9 @@ impl DiskShared {
 
     /// Finds the last record, in the segments or in the store, and the chain after it. Prepares the writer to go on there.
     fn find_end(&self) -> Result<(Seq, u32), OpenError> {
-        let anchor = self.store.anchor();
+        let anchor = self.store.epoch_file().last();
         let (stored, chain) = self.store.end();
-        let (logged, _) = self.store.logged();
+        let (logged, _) = self.store.epoch_file().logged();
         let found = self.segments.end()?;
         let mut end = (anchor.first - 1, anchor.first_chain);
         if stored > end.0 {
@@ -97,8 +97,8 @@ impl DiskShared {
     /// Reads the records that the newest snapshot does not contain, and those that are newer than the epoch file. Fails if one
     /// is lost, because a fold without it would be wrong, or if they are not those that the epoch file names.
     fn check_newest(&self, end: (Seq, u32), folded: Seq) -> Result<(), OpenError> {
-        let (logged, expected) = self.store.logged();
-        let first = self.store.earliest();
+        let (logged, expected) = self.store.epoch_file().logged();
+        let first = self.earliest();
         let mut at = (folded.min(logged) + 1).max(first);
         let mut chain = (logged == end.0).then_some(end.1);
         let mut bytes = 0;
@@ -124,7 +124,7 @@ impl DiskShared {
             let reason = "the records are not those that were stored".into();
             return Err(OpenError::Broken { at: logged, reason });
         }
-        self.store.note_logged(end, bytes);
+        self.store.epoch_file().note(end, bytes);
         Ok(())
     }
 

@@ -105,7 +105,7 @@ impl DiskShared {
         if self.is_failed() {
             return Ok(());
         }
-        let bytes = FEWEST.max(self.store.bytes() / ROUNDS);
+        let bytes = FEWEST.max(self.store.epoch_file().bytes() / ROUNDS);
         self.verify_some(usize::try_from(bytes).unwrap_or(usize::MAX))?;
         if !sync::lock(&self.repairs.pause).is_over() {
             return Ok(());
@@ -157,7 +157,7 @@ impl DiskShared {
         &self,
         mut progress: impl FnMut(Seq),
     ) -> Result<Vec<Seq>, JournalError> {
-        let (mut at, mut missing) = (self.store.earliest(), Vec::new());
+        let (mut at, mut missing) = (self.earliest(), Vec::new());
         while at <= self.head() {
             let (next, is_there) = self.verify(at, READ_BYTES)?;
             if !is_there {
@@ -171,7 +171,7 @@ impl DiskShared {
 
     fn verify_some(&self, bytes: usize) -> Result<(), JournalError> {
         let mut verified = sync::lock(&self.repairs.verified);
-        let earliest = self.store.earliest();
+        let earliest = self.earliest();
         let at = if *verified > self.head() {
             earliest
         } else {
@@ -191,7 +191,7 @@ impl DiskShared {
                 self.compare(&run);
                 Ok((run.last() + 1, true))
             }
-            Err(_) if self.store.earliest() > at => Ok((self.store.earliest(), true)),
+            Err(_) if self.earliest() > at => Ok((self.earliest(), true)),
             Err(JournalError::Corrupt { .. } | JournalError::Io(_)) => {
                 if self.store.lost().at(at).is_none() {
                     self.repairs.note_missing(at);
@@ -231,7 +231,7 @@ impl DiskShared {
     fn note_unreadable(&self, at: Seq, stored: Seq, error: &JournalError) {
         let is_damage = !matches!(error, JournalError::Full);
         // The store may have been made anew meanwhile, or the record trimmed.
-        let is_kept = at <= stored.min(self.store.head()) && at >= self.store.earliest();
+        let is_kept = at <= stored.min(self.store.head()) && at >= self.earliest();
         if is_damage && is_kept {
             self.store.report_damage(error.to_string());
         }
@@ -240,11 +240,11 @@ impl DiskShared {
     /// Writes the segment of the missing record `at` anew, if the store has what is missing there.
     fn rewrite(&self, at: Seq) -> Result<(), JournalError> {
         let in_segments = self.segments.next_readable(at)?;
-        if at < self.store.earliest() || self.next_in_either(at)? == in_segments {
+        if at < self.earliest() || self.next_in_either(at)? == in_segments {
             return Ok(());
         }
         let file = self.segments.segment_of(at);
-        let first = file.unwrap_or_else(|| self.store.earliest());
+        let first = file.unwrap_or_else(|| self.earliest());
         let to = match self.segments.segment_after(at) {
             Some(next) => next - 1,
             None => self.end_active(),
@@ -272,7 +272,7 @@ impl DiskShared {
     /// to `until`. Returns the number of records that only the store had.
     fn write_segments(&self, from: Seq, to: Seq, until: Seq) -> Result<usize, JournalError> {
         let (mut built, mut restored) = (SegmentBuilder::new(&self.segments, from), 0);
-        let mut at = self.store.earliest().max(from);
+        let mut at = self.earliest().max(from);
         while at <= to {
             let run = match self.segments.run(at, to, READ_BYTES) {
                 Ok(run) => run,

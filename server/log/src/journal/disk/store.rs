@@ -4,7 +4,7 @@ use std::io;
 
 use hub_protocol::Seq;
 
-use crate::journal::epoch::Anchor;
+use crate::journal::epoch::EpochFile;
 use crate::journal::sled::LostRanges;
 use crate::journal::{Entry, Health, JournalError, block};
 
@@ -49,32 +49,16 @@ impl Run {
 
 /// What has a copy of the segments' records, and remembers durably what the segments must contain.
 pub trait Store: std::fmt::Debug + Send + Sync + 'static {
-    /// Returns the content of the epoch file. May wait for a write of it.
-    fn anchor(&self) -> Anchor;
-
-    /// Durably records that the segments have all records, up to the last noted one.
-    fn begin_segments(&self) -> io::Result<()>;
+    /// Returns the epoch file.
+    fn epoch_file(&self) -> &EpochFile;
 
     /// Returns the number of the last durable entry; `earliest - 1` without any.
     fn head(&self) -> Seq;
 
-    /// Returns the number of the first kept entry.
-    fn earliest(&self) -> Seq;
-
     /// Returns the number of the store's last entry and the chain after it. Waits for a commit.
     fn end(&self) -> (Seq, u32);
 
-    /// Returns the size of the kept entries in bytes, including those that only the segments have.
-    fn bytes(&self) -> u64;
-
-    /// Returns the last record that the segments must contain, and the chain after it.
-    fn logged(&self) -> (Seq, u32);
-
-    /// Notes the last record in the segments and the chain after it, which [`Self::mark`] records durably. `bytes` more are
-    /// kept.
-    fn note_logged(&self, end: (Seq, u32), bytes: u64);
-
-    /// Durably records the last noted record. After an error the store writes nothing more.
+    /// Durably writes to the epoch file what was noted. After an error the store writes nothing more.
     fn mark(&self);
 
     /// Refuses `entries` after a fault, and publishes when the free space is below the floor.

@@ -34,7 +34,7 @@ impl SledStore {
         }
         let blocks = writer.tail.pack(&run.entries);
         self.commit(&mut writer, &blocks, run.last())?;
-        if writer.tail.head >= self.logged().0 {
+        if writer.tail.head >= self.epoch_file.logged().0 {
             self.remove_replaced();
         }
         Ok(())

@@ -55,10 +55,7 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<SledStore, OpenError>
     };
     let epoch_file = EpochFile::open(&*files.disk, &files.epoch(), anchor)?;
     Ok(SledStore {
-        logged: Mutex::new((anchor.synced, anchor.chain)),
         head: AtomicU64::new(tail.head),
-        earliest: AtomicU64::new(anchor.first),
-        bytes: AtomicU64::new(anchor.bytes),
         writer: Mutex::new(StoreWriter {
             tail,
             closed: false,
@@ -173,7 +170,7 @@ fn is_damage(error: &OpenError) -> bool {
 }
 
 /// Reads the epoch file; `None` if there is none, because no journal was made here yet.
-pub(crate) fn read_anchor(files: &Files) -> Result<Option<Anchor>, OpenError> {
+pub fn read_anchor(files: &Files) -> Result<Option<Anchor>, OpenError> {
     let anchor =
         EpochFile::read(&*files.disk, &files.epoch()).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => OpenError::NoEpoch,

@@ -15,7 +15,6 @@ use super::store::{self, BlockStore};
 use super::{Files, SledStore, disk_space};
 use crate::journal::JournalError;
 use crate::journal::block::Tail;
-use crate::journal::disk::Store as _;
 use crate::journal::epoch::Anchor;
 
 /// A file below this size in bytes is not made anew because of its size.
@@ -29,7 +28,7 @@ impl SledStore {
         let mut writer = self.writer();
         self.refuse_after_fault()?;
         let mut slot = sync::write(&self.store);
-        // Its file is not gone.
+        // A check of the place must not find that its file is gone.
         let was_there = sync::lock(&self.place).take().is_some();
         // Its last sync does not matter any more.
         let _ = BlockStore::close(slot.take());
@@ -66,7 +65,7 @@ impl SledStore {
         remove_all(&files.damaged())?;
         fs::rename(files.journal(), files.damaged())?;
         durable::sync_dir(&files.root)?;
-        if disk_space::free_bytes(&files.reserve()) < ROOM * self.bytes() + SMALL {
+        if disk_space::free_bytes(&files.reserve()) < ROOM * self.epoch_file.bytes() + SMALL {
             remove_all(&files.damaged())?;
         }
         Ok(())

@@ -86,9 +86,9 @@ fn a_cut_commit_far_behind_the_newest_snapshot_is_dropped_alone() {
     let stored = append_all(&journal, &[vec![3000; 4], vec![3000; 4]]);
     let cut = pack(&journal, &[3000; 4]);
     // The segments have more, and a snapshot includes that.
-    journal.0.begin_segments().unwrap();
+    journal.0.epoch_file.begin_segments().unwrap();
     let (logged, chain) = (journal.head() + 100, 1);
-    journal.0.note_logged((logged, chain), 0);
+    journal.0.epoch_file.note((logged, chain), 0);
     let snapshots = Snapshots::new(&Files::new(dir.path()).snapshots(), journal.epoch());
     snapshots.save(logged, b"{}").unwrap();
     drop(journal);

@@ -2,9 +2,6 @@
 //!
 //! The epoch file is updated first, so a crash in between leaves extra blocks and never looks like a loss.
 
-use std::io;
-use std::sync::atomic::Ordering;
-
 use hub_protocol::Seq;
 
 use super::SledStore;
@@ -27,16 +24,19 @@ struct TrimmedPrefix {
 impl SledStore {
     /// Drops up to [`BLOCKS_PER_CALL`] blocks below `below`.
     pub(super) fn drop_below(&self, below: Seq) -> Result<(), JournalError> {
-        if below <= self.earliest() {
+        if below <= self.epoch_file.earliest() {
             return Ok(());
         }
         self.ready(&self.writer())?;
-        let (earliest, below) = (self.earliest(), below.min(self.head()));
+        let (earliest, below) = (self.epoch_file.earliest(), below.min(self.head()));
         let Some(prefix) = self.with_store(|store| prefix(store, earliest, below))? else {
             return Ok(());
         };
-        self.anchor_at(&prefix).map_err(store::io_error)?;
-        self.earliest.store(prefix.first, Ordering::Release);
+        {
+            let _writer = self.writer();
+            let begun = { &self.epoch_file }.begin_at(prefix.first, prefix.chain, prefix.bytes);
+            begun.map_err(store::io_error)?;
+        }
         for keys in prefix.keys.chunks(self.removals_per_sync()) {
             let writer = self.writer();
             self.ready(&writer)?;
@@ -53,20 +53,6 @@ impl SledStore {
         } else {
             BLOCKS_PER_CALL
         }
-    }
-
-    fn anchor_at(&self, prefix: &TrimmedPrefix) -> io::Result<()> {
-        let _writer = self.writer();
-        self.epoch_file.update(|anchor| {
-            anchor.first = prefix.first;
-            anchor.first_chain = prefix.chain;
-            anchor.bytes = anchor.bytes.saturating_sub(prefix.bytes);
-        })?;
-        let less = |bytes: u64| Some(bytes.saturating_sub(prefix.bytes));
-        let _ = self
-            .bytes
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        Ok(())
     }
 }
 
