@@ -32,7 +32,7 @@ impl DiskShared {
             with_reserve(release, || migrate::run(&*store, &segments, files))?;
         }
         let shared = Self {
-            store: Arc::clone(&store),
+            store,
             epoch,
             files: files.clone(),
             is_adopted: AtomicBool::new(false),
@@ -47,6 +47,7 @@ impl DiskShared {
                 closed: false,
             }),
         };
+        let release = || shared.store.handle_failed_log_write(&JournalError::Full);
         let end = with_reserve(release, || shared.find_end())?;
         let snapshots = Snapshots::on(Arc::clone(&files.disk), &files.snapshots(), epoch);
         // A snapshot contains only durable records. If one is newer than the head, the newest commits were lost.
@@ -57,7 +58,7 @@ impl DiskShared {
         let folded = snapshot::newest_seq(&*files.disk, &files.snapshots());
         shared.check_newest(end, folded)?;
         if anchor.format < epoch::FORMAT {
-            store.epoch_file().begin_segments()?;
+            shared.store.epoch_file().begin_segments()?;
         }
         migrate::remove_log(files)?;
         shared.check_store(end);
