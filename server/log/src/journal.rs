@@ -179,8 +179,9 @@ pub trait Journal: Send + Sync + 'static {
     fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError>;
 
     /// Returns the range of lost records that contains `seq`, if a read has already found it.
-    fn lost_at(&self, _seq: Seq) -> Option<LostRange> {
-        None
+    fn lost_at(&self, seq: Seq) -> Option<LostRange> {
+        let around = |range: &LostRange| (range.from..=range.to).contains(&seq);
+        self.lost_ranges().into_iter().find(around)
     }
 
     /// Returns the ranges of lost records that reads have found so far, ascending.

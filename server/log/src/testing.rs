@@ -1,11 +1,14 @@
 //! Entries and journals for tests, also those of other crates.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use hub_core::record::{InboxClosed, Record};
 use hub_protocol::{Epoch, ProjectName, Seq, Timestamp};
 
+use crate::journal::disk::{Run, Store as _};
 use crate::journal::memory::MemoryJournal;
+use crate::journal::sled::{OpenError, Options, SledStore};
 use crate::journal::{Entry, Health, Journal, JournalError};
 use crate::{Event, Log};
 
@@ -60,6 +63,64 @@ impl Journal for TestJournal {
 
     fn close(&self) -> Result<(), JournalError> {
         self.inner.close()
+    }
+}
+
+/// The store without segments, as hubs of format 1 had it: what it promises alone.
+pub struct StoreAlone(pub SledStore);
+
+impl StoreAlone {
+    pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
+        Ok(Self(SledStore::open(dir, options)?))
+    }
+}
+
+impl Journal for StoreAlone {
+    fn epoch(&self) -> Epoch {
+        self.0.epoch_file().last().epoch
+    }
+
+    fn head(&self) -> Seq {
+        self.0.head()
+    }
+
+    fn earliest(&self) -> Seq {
+        self.0.epoch_file().earliest()
+    }
+
+    fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
+        self.0.admit(entries)?;
+        let (_, chain) = self.0.end();
+        let entries = entries.to_vec();
+        let run = Run { chain, entries };
+        self.0.store(&run)?;
+        let end = self.0.end();
+        self.0.epoch_file().note(end, run.bytes() as u64);
+        Ok(())
+    }
+
+    fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
+        let (from, head) = (from.max(self.earliest()), self.head());
+        if from > head {
+            return Ok(Vec::new());
+        }
+        Ok(self.0.run(from, head, max_bytes)?.entries)
+    }
+
+    fn trim(&self, below: Seq) -> Result<(), JournalError> {
+        self.0.trim(below)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.epoch_file().bytes()
+    }
+
+    fn health(&self) -> Health {
+        self.0.health()
+    }
+
+    fn close(&self) -> Result<(), JournalError> {
+        self.0.close()
     }
 }
 

@@ -7,8 +7,9 @@ use std::process::{Command, Output, Stdio};
 use hub_core::disk::OsDisk;
 use hub_log::journal::disk::DiskJournal;
 use hub_log::journal::epoch::EpochFile;
-use hub_log::journal::sled::{DurabilityChecks, OpenError, Options, SledJournal};
+use hub_log::journal::sled::{DurabilityChecks, OpenError, Options};
 use hub_log::journal::{Journal, JournalError};
+use hub_log::testing::StoreAlone;
 use hub_protocol::Seq;
 
 use super::{expected, options, publish, trace};
@@ -190,7 +191,7 @@ fn in_store(dir: &Path) -> Seq {
 
 fn open(dir: &Path, options: Options) -> Result<Box<dyn Journal>, OpenError> {
     Ok(if is_on("store-only") {
-        Box::new(SledJournal::open(dir, options)?)
+        Box::new(StoreAlone::open(dir, options)?)
     } else {
         Box::new(DiskJournal::open(dir, options)?)
     })

@@ -12,7 +12,7 @@ use memchr::memmem;
 
 use super::PATIENCE;
 use super::adopt::adopted;
-use super::{all, expected, made, open, publish, refused};
+use super::{all, expected, made, open, publish};
 
 const RECORDS: u64 = 1200;
 const BROKEN: u64 = 400;
@@ -87,23 +87,6 @@ fn a_record_that_neither_copy_has_is_a_gap_of_exactly_that() {
     assert!(journal.earliest() > BROKEN);
     drop(journal);
     open(dir.path()).unwrap().scrub(drop).unwrap();
-}
-
-#[test]
-fn the_slow_verification_finds_the_damage_and_continues_after_it() {
-    let dir = flipped(true);
-    let journal = open(dir.path()).unwrap();
-    journal.scrub(drop).unwrap();
-    publish(&journal).unwrap();
-    settle(&journal);
-    assert_eq!(journal.lost_ranges().len(), 1);
-}
-
-#[test]
-fn without_a_later_snapshot_nothing_is_published() {
-    for _ in 0..2 {
-        refused(flipped(false).path(), "hubd adopt");
-    }
 }
 
 #[test]

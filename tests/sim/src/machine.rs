@@ -13,7 +13,7 @@ use hub_engine::metrics::Metrics;
 use hub_engine::writer::{Ask, Writer};
 use hub_log::Log;
 use hub_log::archive::{self, ArchiveInputs, ArchiveWorker, RetentionPolicy, SnapshotPolicy};
-use hub_log::journal::disk::DiskJournal;
+use hub_log::journal::disk::{DiskJournal, Store as _};
 use hub_log::journal::sled::Options;
 use hub_log::journal::snapshot::Snapshots;
 use hub_log::journal::{Journal, JournalError};
@@ -98,7 +98,7 @@ pub(crate) struct Process {
     pub(crate) journal: Arc<DiskJournal>,
     /// The fold that it began with.
     pub(crate) recovered: State,
-    store: ModelStore,
+    store: Arc<ModelStore>,
     writer: Writer,
     due: watch::Receiver<Option<Instant>>,
     archive: ArchiveWorker,
@@ -127,13 +127,13 @@ impl Machine {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let disk = self.disk.for_new_process();
         let files = files(&disk);
-        let store = ModelStore::open(&files, Arc::clone(&disk), self.stored.clone())
-            .map_err(|error| text(&error))?;
+        let store = ModelStore::open(&files, Arc::clone(&disk), self.stored.clone());
+        let store = Arc::new(store.map_err(|error| text(&error))?);
         let options = Options {
             segment_bytes: settings.segment_bytes,
             ..Options::default()
         };
-        let opened = DiskJournal::over(Box::new(store.clone()), &files, options);
+        let opened = DiskJournal::over(Arc::clone(&store) as Arc<_>, &files, options);
         let journal = Arc::new(opened.map_err(|error| text(&error))?);
         archive::record_clock_jump(&*journal, clocks.wall()).map_err(|error| text(&error))?;
         let snapshots = Snapshots::on(Arc::clone(&files.disk), &files.snapshots(), EPOCH);
@@ -214,7 +214,7 @@ impl Process {
 
     /// Notes the durable head in the epoch file.
     pub(crate) fn mark(&self) {
-        self.store.round();
+        self.store.mark();
     }
 
     /// Stops the hub as a signal does; returns the last notification that may have been delivered.

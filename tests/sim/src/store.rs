@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use hub_core::disk::Disk as _;
 use hub_core::record::kinds;
 use hub_core::sync;
 use hub_log::journal::disk::{Run, Store, frame};
-use hub_log::journal::epoch::{self, Anchor, EpochFile};
-use hub_log::journal::sled::{Files, JournalOrigin, OpenError};
-use hub_log::journal::{Entry, Health, Journal, JournalError, LostRange};
+use hub_log::journal::epoch::{Anchor, EpochFile};
+use hub_log::journal::sled::{self, Files, LostRanges, OpenError};
+use hub_log::journal::{Entry, Health, JournalError};
 use hub_protocol::{Epoch, Seq};
 
 use crate::disk::ProcessDisk;
@@ -57,21 +57,15 @@ impl Stored {
 }
 
 /// The open store of one process.
-#[derive(Debug, Clone)]
-pub(crate) struct ModelStore(Arc<Inner>);
-
 #[derive(Debug)]
-struct Inner {
+pub(crate) struct ModelStore {
     disk: Arc<ProcessDisk>,
     stored: Stored,
     files: Files,
     epoch_file: EpochFile,
     end: Mutex<(Seq, u32)>,
-    earliest: AtomicU64,
-    logged: Mutex<(Seq, u32)>,
     damage: Mutex<Option<String>>,
-    lost: Mutex<Vec<LostRange>>,
-    bytes: AtomicU64,
+    lost: LostRanges,
     low: AtomicBool,
     fault: Mutex<Option<Health>>,
 }
@@ -109,85 +103,50 @@ impl ModelStore {
             damage = Some("the last run failed".into());
         }
         let end = if damage.is_some() { before } else { stored_end };
-        let store = Self(Arc::new(Inner {
+        Ok(Self {
             epoch_file: EpochFile::open(&*disk, &files.epoch(), anchor)?,
             files: files.clone(),
             end: Mutex::new(end),
-            earliest: AtomicU64::new(anchor.first),
-            logged: Mutex::new((anchor.synced, anchor.chain)),
             damage: Mutex::new(damage),
-            lost: Mutex::default(),
-            bytes: AtomicU64::new(anchor.bytes),
+            lost: LostRanges::default(),
             low: AtomicBool::new(false),
             fault: Mutex::new(None),
             disk,
             stored,
-        }));
-        store.mark().map_err(OpenError::Io)?;
-        Ok(store)
+        })
     }
 
     fn anchor(files: &Files, disk: &ProcessDisk, stored: &Stored) -> Result<Anchor, OpenError> {
-        let path = files.epoch();
-        let read = EpochFile::read(disk, &path).map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => OpenError::NoEpoch,
-            _ => OpenError::Io(error),
-        })?;
-        if let Some(anchor) = read {
+        if let Some(anchor) = sled::read_anchor(files)? {
             return Ok(anchor);
         }
         if !stored.entries().is_empty() {
             return Err(OpenError::NoEpoch);
         }
         let anchor = Anchor::empty(EPOCH, 1, 0);
-        EpochFile::create(disk, &path, anchor)?;
+        EpochFile::create(disk, &files.epoch(), anchor)?;
         Ok(anchor)
-    }
-
-    /// Notes the durable head in the epoch file, as the scrubber does every second.
-    pub(crate) fn round(&self) {
-        if self.0.fault().is_some() {
-            return;
-        }
-        if let Err(error) = self.mark() {
-            self.fail(&error.into());
-        }
-        self.health();
-    }
-
-    fn mark(&self) -> io::Result<()> {
-        let (synced, chain) = self.logged();
-        let bytes = self.bytes();
-        self.0.epoch_file.update(|anchor| {
-            (anchor.synced, anchor.chain, anchor.bytes) = (synced, chain, bytes);
-        })
     }
 
     fn fail(&self, error: &JournalError) {
         let text = format!("{error}\n");
-        let _ = { &self.0.disk }.replace(&self.0.files.suspect(), &[text.as_bytes()]);
+        let _ = { &self.disk }.replace(&self.files.suspect(), &[text.as_bytes()]);
         let failed = Health::Failed(error.to_string());
-        sync::lock(&self.0.fault).get_or_insert(failed);
-    }
-
-    /// Fails if its process has ended.
-    fn alive(&self) -> Result<(), JournalError> {
-        if self.0.disk.lives() {
-            Ok(())
-        } else {
-            Err(failure("the simulated machine is off"))
-        }
+        sync::lock(&self.fault).get_or_insert(failed);
     }
 
     fn refuse_after_fault(&self) -> Result<(), JournalError> {
-        match self.0.fault() {
+        match self.fault() {
             Some(Health::Failed(reason)) => Err(failure(&reason)),
-            _ => self.alive(),
+            _ => Ok(self.check_place()?),
         }
     }
-}
 
-impl Inner {
+    fn release_reserve(&self) {
+        self.disk.release_reserve();
+        self.low.store(true, Ordering::Relaxed);
+    }
+
     fn fault(&self) -> Option<Health> {
         sync::lock(&self.fault).clone()
     }
@@ -197,142 +156,34 @@ fn is_publish(entries: &[Entry]) -> bool {
     entries.iter().any(|entry| entry.kind == kinds::NOTIFIED)
 }
 
-impl Journal for ModelStore {
-    fn epoch(&self) -> Epoch {
-        EPOCH
+impl Store for ModelStore {
+    fn epoch_file(&self) -> &EpochFile {
+        &self.epoch_file
     }
 
     fn head(&self) -> Seq {
-        sync::lock(&self.0.end).0
-    }
-
-    fn earliest(&self) -> Seq {
-        self.0.earliest.load(Ordering::Acquire)
-    }
-
-    fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
-        self.admit(entries)?;
-        let (_, chain) = self.end();
-        let entries = entries.to_vec();
-        self.store(&Run { chain, entries })
-    }
-
-    fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
-        self.alive()?;
-        let (mut found, mut size) = (Vec::new(), 0);
-        for (_, Link { entry, .. }) in self.0.stored.entries().range(from.max(self.earliest())..) {
-            size += entry.payload.len();
-            if size > max_bytes && !found.is_empty() {
-                break;
-            }
-            found.push(entry.clone());
-        }
-        Ok(found)
-    }
-
-    fn lost_at(&self, seq: Seq) -> Option<LostRange> {
-        let lost = sync::lock(&self.0.lost);
-        let around = |it: &&LostRange| (it.from..=it.to).contains(&seq);
-        lost.iter().find(around).copied()
-    }
-
-    fn lost_ranges(&self) -> Vec<LostRange> {
-        sync::lock(&self.0.lost).clone()
-    }
-
-    fn trim(&self, below: Seq) -> Result<(), JournalError> {
-        self.refuse_after_fault()?;
-        let below = below.min(self.head());
-        let (mut count, mut bytes, mut end) = (0, 0, None);
-        for (seq, Link { entry, chain }) in self.0.stored.entries().range(..below).take(TRIMMED) {
-            (count, bytes) = (count + 1, bytes + entry.payload.len() as u64 + 5);
-            end = Some((*seq, *chain));
-        }
-        let Some((last, first_chain)) = end else {
-            return Ok(());
-        };
-        let first = last + 1;
-        if count != first - self.earliest() {
-            self.report_damage("a record is missing".into());
-            return Ok(());
-        }
-        self.0
-            .epoch_file
-            .update(|anchor| (anchor.first, anchor.first_chain) = (first, first_chain))
-            .map_err(JournalError::from)?;
-        self.0.earliest.store(first, Ordering::Release);
-        self.0.stored.entries().retain(|seq, _| *seq >= first);
-        self.0.bytes.fetch_sub(bytes, Ordering::Relaxed);
-        Ok(())
-    }
-
-    fn bytes(&self) -> u64 {
-        self.0.bytes.load(Ordering::Relaxed)
-    }
-
-    fn health(&self) -> Health {
-        if let Some(fault) = self.0.fault() {
-            return fault;
-        }
-        if !self.0.disk.is_full() {
-            self.0.low.store(false, Ordering::Relaxed);
-        }
-        if self.0.low.load(Ordering::Relaxed) {
-            Health::Full
-        } else {
-            Health::Sound
-        }
-    }
-
-    fn close(&self) -> Result<(), JournalError> {
-        self.refuse_after_fault()?;
-        Ok(self.mark()?)
-    }
-}
-
-impl Store for ModelStore {
-    fn origin(&self) -> JournalOrigin {
-        let anchor = self.0.epoch_file.last();
-        JournalOrigin {
-            epoch: anchor.epoch,
-            first: anchor.first,
-            chain: anchor.first_chain,
-        }
+        self.end().0
     }
 
     fn end(&self) -> (Seq, u32) {
-        *sync::lock(&self.0.end)
+        *sync::lock(&self.end)
     }
 
-    fn format(&self) -> u32 {
-        self.0.epoch_file.last().format
-    }
-
-    fn begin_segments(&self) -> io::Result<()> {
-        self.0
-            .epoch_file
-            .update(|anchor| anchor.format = epoch::FORMAT)?;
-        self.mark()
-    }
-
-    fn in_log(&self) -> Seq {
-        0
-    }
-
-    fn logged(&self) -> (Seq, u32) {
-        *sync::lock(&self.0.logged)
-    }
-
-    fn note_logged(&self, end: (Seq, u32), bytes: u64) {
-        *sync::lock(&self.0.logged) = end;
-        self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+    fn mark(&self) {
+        if self.fault().is_some() {
+            return;
+        }
+        if let Err(error) = self.epoch_file.mark() {
+            self.fail(&error.into());
+        }
+        self.health();
     }
 
     fn admit(&self, entries: &[Entry]) -> Result<(), JournalError> {
         self.refuse_after_fault()?;
         // The free space is known to be short, or the write finds out.
-        if is_publish(entries) && self.0.disk.is_full() && self.0.disk.chance(50) {
-            self.0.low.store(true, Ordering::Relaxed);
+        if is_publish(entries) && self.disk.is_full() && self.disk.chance(50) {
+            self.low.store(true, Ordering::Relaxed);
         }
         match self.health() {
             Health::Full if is_publish(entries) => Err(JournalError::Full),
@@ -342,18 +193,18 @@ impl Store for ModelStore {
 
     fn store(&self, run: &Run) -> Result<(), JournalError> {
         self.refuse_after_fault()?;
-        if self.0.disk.is_full() && self.0.disk.chance(30) {
+        if self.disk.is_full() && self.disk.chance(30) {
             self.release_reserve();
             return Err(JournalError::Full);
         }
-        let fails = self.0.disk.fails();
-        if fails && self.0.disk.chance(50) {
+        let fails = self.disk.fails();
+        if fails && self.disk.chance(50) {
             let error = failure("the simulated store failed");
             self.fail(&error);
             return Err(error);
         }
         let entries = &run.entries[..];
-        let mut end = sync::lock(&self.0.end);
+        let mut end = sync::lock(&self.end);
         assert!(
             (entries[0].seq, run.chain) == (end.0 + 1, end.1),
             "the store gets entries in order"
@@ -363,7 +214,7 @@ impl Store for ModelStore {
             let entry = entry.clone();
             (_, chain) = frame::encode(EPOCH, chain, std::slice::from_ref(&entry));
             let link = Link { entry, chain };
-            self.0.stored.entries().insert(link.entry.seq, link);
+            self.stored.entries().insert(link.entry.seq, link);
         }
         if fails {
             // It was stored, and its process does not learn that.
@@ -377,9 +228,9 @@ impl Store for ModelStore {
     }
 
     fn run(&self, from: Seq, to: Seq, max_bytes: usize) -> Result<Run, JournalError> {
-        self.alive()?;
-        let stored = self.0.stored.entries();
-        let anchor = self.0.epoch_file.last();
+        self.check_place()?;
+        let stored = self.stored.entries();
+        let anchor = self.epoch_file.last();
         let before = stored.range(anchor.first..from);
         let (mut entries, mut size) = (Vec::new(), 0);
         for (seq, Link { entry, .. }) in stored.range(from..=to.max(from)) {
@@ -402,63 +253,88 @@ impl Store for ModelStore {
     }
 
     fn next_readable(&self, from: Seq, to: Seq) -> Result<Option<Seq>, JournalError> {
-        self.alive()?;
-        let stored = self.0.stored.entries();
-        let first = self.0.epoch_file.last().first;
+        self.check_place()?;
+        let stored = self.stored.entries();
+        let first = self.epoch_file.last().first;
         let whole = { stored.range(first..).zip(first..) }.take_while(|((seq, _), at)| *seq == at);
         let last = whole.last().map_or(first - 1, |(_, at)| at);
         // As in `run`: nothing behind a lost record.
         Ok((from <= last.min(to.max(from))).then_some(from.max(first)))
     }
 
-    fn note_lost(&self, range: LostRange) {
-        sync::lock(&self.0.lost).push(range);
+    fn lost(&self) -> &LostRanges {
+        &self.lost
+    }
+
+    fn trim(&self, below: Seq) -> Result<(), JournalError> {
+        self.refuse_after_fault()?;
+        let below = below.min(self.head());
+        let (mut count, mut bytes, mut end) = (0, 0, None);
+        for (seq, Link { entry, chain }) in self.stored.entries().range(..below).take(TRIMMED) {
+            (count, bytes) = (count + 1, bytes + entry.payload.len() as u64 + 5);
+            end = Some((*seq, *chain));
+        }
+        let Some((last, first_chain)) = end else {
+            return Ok(());
+        };
+        let first = last + 1;
+        if count != first - self.epoch_file.earliest() {
+            self.report_damage("a record is missing".into());
+            return Ok(());
+        }
+        self.epoch_file.begin_at(first, first_chain, bytes)?;
+        self.stored.entries().retain(|seq, _| *seq >= first);
+        Ok(())
     }
 
     fn damage(&self) -> Option<String> {
-        sync::lock(&self.0.damage).clone()
+        sync::lock(&self.damage).clone()
     }
 
     fn report_damage(&self, reason: String) {
-        sync::lock(&self.0.damage).get_or_insert(reason);
+        sync::lock(&self.damage).get_or_insert(reason);
     }
 
     fn renew(&self) -> Result<(), JournalError> {
         self.refuse_after_fault()?;
-        let anchor = self.0.epoch_file.last();
-        let mut end = sync::lock(&self.0.end);
-        self.0.stored.entries().clear();
+        let anchor = self.epoch_file.last();
+        let mut end = sync::lock(&self.end);
+        self.stored.entries().clear();
         *end = (anchor.first - 1, anchor.first_chain);
         drop(end);
-        if self.is_suspect() {
-            self.0.disk.remove(&self.0.files.suspect())?;
-            self.0.disk.sync(&self.0.files.root)?;
+        if self.disk.is_there(&self.files.suspect())? {
+            self.disk.remove(&self.files.suspect())?;
+            self.disk.sync(&self.files.root)?;
         }
-        *sync::lock(&self.0.damage) = None;
+        *sync::lock(&self.damage) = None;
         Ok(())
     }
 
-    fn remove_replaced(&self) {}
+    fn health(&self) -> Health {
+        if let Some(fault) = self.fault() {
+            return fault;
+        }
+        if !self.disk.is_full() {
+            self.low.store(false, Ordering::Relaxed);
+        }
+        if self.low.load(Ordering::Relaxed) {
+            Health::Full
+        } else {
+            Health::Sound
+        }
+    }
 
     fn report(&self, fault: Health) {
-        sync::lock(&self.0.fault).get_or_insert(fault);
+        sync::lock(&self.fault).get_or_insert(fault);
     }
 
-    fn is_suspect(&self) -> bool {
-        self.0
-            .disk
-            .is_there(&self.0.files.suspect())
-            .unwrap_or(true)
-    }
-
-    fn check_place(&self) -> Result<(), JournalError> {
-        self.alive()
-    }
-
-    fn report_gone(&self, error: io::Error) -> JournalError {
-        let failed = Health::Failed(error.to_string());
-        sync::lock(&self.0.fault).get_or_insert(failed);
-        error.into()
+    /// Fails if its process has ended.
+    fn check_place(&self) -> io::Result<()> {
+        if self.disk.lives() {
+            Ok(())
+        } else {
+            Err(io::Error::other("the simulated machine is off"))
+        }
     }
 
     fn handle_failed_log_write(&self, error: &JournalError) {
@@ -468,13 +344,9 @@ impl Store for ModelStore {
         }
     }
 
-    fn release_reserve(&self) {
-        self.0.disk.release_reserve();
-        self.0.low.store(true, Ordering::Relaxed);
-    }
-
-    fn scrub_some(&self, _: Seq) -> Result<Seq, JournalError> {
-        Ok(self.head() + 1)
+    fn close(&self) -> Result<(), JournalError> {
+        self.refuse_after_fault()?;
+        Ok(self.epoch_file.mark()?)
     }
 }
 

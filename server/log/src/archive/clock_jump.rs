@@ -64,6 +64,8 @@ fn newest(entries: &[Entry]) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use hub_core::testing::seen;
     use hub_protocol::Epoch;
 
@@ -71,7 +73,7 @@ mod tests {
     use crate::archive::replay;
     use crate::journal::disk::DiskJournal;
     use crate::journal::memory::MemoryJournal;
-    use crate::journal::sled::{Files, Options, SledJournal};
+    use crate::journal::sled::{Files, Options, SledStore};
     use crate::testing::entry;
 
     /// Returns a journal with one record, written `days` ago, and the current time.
@@ -112,7 +114,7 @@ mod tests {
     #[test]
     fn the_end_of_the_log_is_read_where_the_store_ends_too() {
         let dir = tempfile::tempdir().unwrap();
-        let store = Box::new(SledJournal::open(dir.path(), Options::default()).unwrap());
+        let store = Arc::new(SledStore::open(dir.path(), Options::default()).unwrap());
         let files = Files::new(dir.path());
         let journal = DiskJournal::over(store, &files, Options::default()).unwrap();
         let now = Timestamp::now();

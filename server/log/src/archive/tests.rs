@@ -11,7 +11,7 @@ use super::*;
 use crate::Log;
 use crate::journal::disk::DiskJournal;
 use crate::journal::memory::MemoryJournal;
-use crate::journal::sled::{Files, JournalOrigin, Options, SledJournal};
+use crate::journal::sled::{Files, JournalOrigin, Options, SledStore};
 use crate::journal::snapshot;
 use crate::testing::{TestJournal, entry};
 use hub_core::testing::route;
@@ -246,7 +246,7 @@ fn damaged(dir: &Path) -> Arc<DiskJournal> {
     };
     drop(DiskJournal::open(dir, options).unwrap());
     std::fs::write(dir.join("suspect"), b"a sync failed").unwrap();
-    let store = Box::new(SledJournal::open(dir, options).unwrap());
+    let store = Arc::new(SledStore::open(dir, options).unwrap());
     Arc::new(DiskJournal::over(store, &Files::new(dir), options).unwrap())
 }
 

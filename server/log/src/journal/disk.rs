@@ -3,7 +3,7 @@
 //! ```text
 //!    append ──► segment: one write, one fdatasync ──► head ──► answers and wakes
 //!                 │ queue, in memory; or the segments
-//!                 ▼  copier: 44 KiB at once, or data a second old
+//!                 ▼  copier: 44 KiB at once, or data a second old; it compares the copies, too
 //!               sled: blocks, its flush, fdatasync
 //!    read  ◄── queue, sled, or the segments
 //! ```
@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use hub_core::sync;
 use hub_protocol::{Epoch, Seq};
 
-use super::sled::{self, Files, JournalOrigin, OpenError, Options, SledJournal};
+use super::sled::{self, Files, JournalOrigin, OpenError, Options, SledStore};
 use super::{Entry, Health, Journal, JournalError, LostRange, Repairs};
 
 mod adopt;
@@ -60,7 +60,8 @@ pub struct DiskJournal {
 
 #[derive(Debug)]
 struct DiskShared {
-    store: Box<dyn Store>,
+    store: Arc<dyn Store>,
+    epoch: Epoch,
     segments: Segments,
     queue: Queue,
     repairs: RepairState,
@@ -85,17 +86,17 @@ struct LogWriter {
 }
 
 impl DiskJournal {
-    /// Opens the journal in the state directory `dir`, or creates one if there is none, as [`SledJournal::open`]
+    /// Opens the journal in the state directory `dir`, or creates one if there is none, as [`SledStore::open`]
     /// does.
     pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
-        let store = Box::new(SledJournal::open(dir, options)?);
+        let store = Arc::new(SledStore::open(dir, options)?);
         let shared = Arc::new(DiskShared::open(store, &Files::new(dir), options)?);
         let copier = Some(Copier::start(&shared)?);
         Ok(Self { shared, copier })
     }
 
     /// Opens the segments in `files` in front of `store`. No thread copies: that is done by [`Self::copy`].
-    pub fn over(store: Box<dyn Store>, files: &Files, options: Options) -> Result<Self, OpenError> {
+    pub fn over(store: Arc<dyn Store>, files: &Files, options: Options) -> Result<Self, OpenError> {
         Ok(Self {
             shared: Arc::new(DiskShared::open(store, files, options)?),
             copier: None,
@@ -105,22 +106,17 @@ impl DiskJournal {
     /// Repairs what is damaged, and stores the next records in the store.
     pub fn copy(&self) {
         self.shared.prepare_next();
-        self.shared.round();
+        self.shared.round(|| ());
         if let Err(error) = self.shared.copy_some() {
             tracing::debug!(%error, "nothing was copied");
         }
     }
 
     /// Reads both copies as a whole, repairs one from the other, and finds what both lost. `progress` gets the last verified
-    /// record of the store, and then of the segments.
-    pub fn scrub(&self, mut progress: impl FnMut(Seq)) -> Result<(), JournalError> {
-        let mut at = self.earliest();
-        while at <= self.shared.store.head() && self.shared.store.damage().is_none() {
-            at = self.shared.store.scrub_some(at)?;
-            progress(at - 1);
-        }
+    /// record.
+    pub fn scrub(&self, progress: impl FnMut(Seq)) -> Result<(), JournalError> {
         let missing = self.shared.verify_all(progress)?;
-        self.shared.repair()?;
+        self.shared.repair(|| ())?;
         if missing.is_empty() {
             return Ok(());
         }
@@ -152,7 +148,12 @@ impl DiskJournal {
 
     /// Returns the identity of the journal, its first kept record and the chain there.
     pub fn origin(&self) -> JournalOrigin {
-        self.shared.store.origin()
+        let anchor = self.shared.store.epoch_file().last();
+        JournalOrigin {
+            epoch: anchor.epoch,
+            first: anchor.first,
+            chain: anchor.first_chain,
+        }
     }
 
     /// Skips the numbers up to and including `seq`: the next entry is `seq + 1`. That entry must be appended before
@@ -183,39 +184,67 @@ impl DiskShared {
         self.head.load(Ordering::Acquire)
     }
 
+    fn earliest(&self) -> Seq {
+        self.store.epoch_file().earliest()
+    }
+
     fn append(&self, writer: &mut LogWriter, entries: &[Entry]) -> Result<(), JournalError> {
         let (chain, first) = (writer.chain, entries[0].seq);
-        let (frame, chain_after) = frame::encode(self.store.epoch(), chain, entries);
+        let (frame, chain_after) = frame::encode(self.epoch, chain, entries);
         let written = self.segments.append(&mut writer.active, first, &frame);
         written.inspect_err(|error| self.store.handle_failed_log_write(error))?;
         if let Some(active) = &writer.active {
             let found = active.check_place();
-            found.map_err(|error| self.store.report_gone(error))?;
+            found.map_err(|error| self.report_gone(error))?;
         }
         let last = entries[entries.len() - 1].seq;
         let entries = entries.to_vec();
         let run = Run { chain, entries };
-        self.store
-            .note_logged((last, chain_after), run.bytes() as u64);
+        let end = (last, chain_after);
+        self.store.epoch_file().note(end, run.bytes() as u64);
         self.queue.push(self.head(), run);
         (writer.chain, writer.next) = (chain_after, last + 1);
         self.head.store(last, Ordering::Release);
         Ok(())
     }
 
+    /// Whether a write failed, or the files are gone: nothing is written any more.
+    fn is_failed(&self) -> bool {
+        matches!(self.store.health(), Health::Failed(_))
+    }
+
+    /// Notes in the epoch file what is durable. A directory that is gone is noticed here without any append.
+    fn mark(&self) {
+        if self.is_failed() {
+            return;
+        }
+        match self.store.check_place() {
+            Ok(()) => self.store.mark(),
+            Err(error) => drop(self.report_gone(error)),
+        }
+    }
+
+    /// Reports that a file of the journal is gone. Nothing is noted for the next start: another hub may have begun there.
+    fn report_gone(&self, error: io::Error) -> JournalError {
+        tracing::error!(%error, "the journal is no longer in the state directory");
+        self.store.report(Health::Failed(error.to_string()));
+        error.into()
+    }
+
     /// Returns entries from `from` on, which are no longer in the queue. Steps over records that neither copy has.
     fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
         let mut at = from;
         loop {
-            let earliest = self.store.earliest();
+            let earliest = self.earliest();
             at = at.max(earliest);
-            if at > self.head() {
+            let head = self.head();
+            if at > head {
                 return Ok(Vec::new());
             }
-            match self.run_of_either(at, max_bytes) {
+            match self.run_of_either(at, head, max_bytes) {
                 Ok(run) => return Ok(run.entries),
                 // The records may have been trimmed meanwhile; then read again.
-                Err(_) if self.store.earliest() != earliest => {}
+                Err(_) if self.earliest() != earliest => {}
                 Err(JournalError::Corrupt { reason, .. }) => at = self.step_over(at, &reason)?,
                 Err(error) => return Err(error),
             }
@@ -225,7 +254,7 @@ impl DiskShared {
 
 impl Journal for DiskJournal {
     fn epoch(&self) -> Epoch {
-        self.shared.store.epoch()
+        self.shared.epoch
     }
 
     fn head(&self) -> Seq {
@@ -233,7 +262,7 @@ impl Journal for DiskJournal {
     }
 
     fn earliest(&self) -> Seq {
-        self.shared.store.earliest()
+        self.shared.earliest()
     }
 
     fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
@@ -262,12 +291,8 @@ impl Journal for DiskJournal {
         }
     }
 
-    fn lost_at(&self, seq: Seq) -> Option<LostRange> {
-        self.shared.store.lost_at(seq)
-    }
-
     fn lost_ranges(&self) -> Vec<LostRange> {
-        self.shared.store.lost_ranges()
+        self.shared.store.lost().all()
     }
 
     fn repairs(&self) -> Repairs {
@@ -278,13 +303,20 @@ impl Journal for DiskJournal {
         if self.shared.store.damage().is_some() {
             return Ok(());
         }
-        self.shared.store.trim(below)?;
+        match self.shared.store.trim(below) {
+            // The caller tries again, and the store is made anew by then.
+            Err(JournalError::Corrupt { reason, .. }) => {
+                self.shared.store.report_damage(reason);
+                return Ok(());
+            }
+            trimmed => trimmed?,
+        }
         let dropped = self.shared.segments.drop_below(self.earliest());
         dropped.map_err(sled::io_error)
     }
 
     fn bytes(&self) -> u64 {
-        self.shared.store.bytes()
+        self.shared.store.epoch_file().bytes()
     }
 
     fn health(&self) -> Health {

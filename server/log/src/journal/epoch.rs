@@ -8,6 +8,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hub_core::disk::{Disk, DiskFile};
 use hub_core::sync;
@@ -88,11 +89,15 @@ fn is_zero(seq: &Seq) -> bool {
     *seq == 0
 }
 
-/// The open epoch file.
+/// The open epoch file, and what is noted for its next write.
 #[derive(Debug)]
 pub struct EpochFile {
     file: Box<dyn DiskFile>,
     last: Mutex<Anchor>,
+    /// The last record that the segments must contain, and the chain after it.
+    logged: Mutex<(Seq, u32)>,
+    earliest: AtomicU64,
+    bytes: AtomicU64,
 }
 
 impl EpochFile {
@@ -130,17 +135,78 @@ impl EpochFile {
         let file = disk.open_in_place(path)?;
         Ok(Self {
             file,
+            logged: Mutex::new((anchor.synced, anchor.chain)),
+            earliest: AtomicU64::new(anchor.first),
+            bytes: AtomicU64::new(anchor.bytes),
             last: Mutex::new(anchor),
         })
     }
 
-    /// Returns the current anchor.
+    /// Returns the content of the file. Waits while it is written.
     pub fn last(&self) -> Anchor {
         *sync::lock(&self.last)
     }
 
+    /// Returns the number of the first kept record.
+    pub fn earliest(&self) -> Seq {
+        self.earliest.load(Ordering::Acquire)
+    }
+
+    /// Returns the size of the kept records in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Returns the last record that the segments must contain, and the chain after it.
+    pub fn logged(&self) -> (Seq, u32) {
+        *sync::lock(&self.logged)
+    }
+
+    /// Notes the last record in the segments and the chain after it, which [`Self::mark`] writes. `bytes` more are kept.
+    pub fn note(&self, end: (Seq, u32), bytes: u64) {
+        let mut logged = sync::lock(&self.logged);
+        *logged = end;
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Durably writes what was noted.
+    pub fn mark(&self) -> io::Result<()> {
+        let ((synced, chain), bytes) = self.noted();
+        self.update(|anchor| {
+            if synced >= anchor.synced {
+                (anchor.synced, anchor.chain, anchor.bytes) = (synced, chain, bytes);
+            }
+        })
+    }
+
+    /// Durably writes that the segments have all records, up to the last noted one.
+    pub fn begin_segments(&self) -> io::Result<()> {
+        let ((synced, chain), bytes) = self.noted();
+        self.update(|anchor| {
+            (anchor.format, anchor.logged) = (FORMAT, 0);
+            (anchor.synced, anchor.chain, anchor.bytes) = (synced, chain, bytes);
+        })
+    }
+
+    /// Durably writes that `first` is the first kept record, with the chain `chain` before it. `bytes` less are kept.
+    pub fn begin_at(&self, first: Seq, chain: u32, bytes: u64) -> io::Result<()> {
+        self.update(|anchor| {
+            (anchor.first, anchor.first_chain) = (first, chain);
+            anchor.bytes = anchor.bytes.saturating_sub(bytes);
+        })?;
+        let less = |kept: u64| Some(kept.saturating_sub(bytes));
+        let _ = { &self.bytes }.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        self.earliest.store(first, Ordering::Release);
+        Ok(())
+    }
+
+    fn noted(&self) -> ((Seq, u32), u64) {
+        let logged = sync::lock(&self.logged);
+        (*logged, self.bytes())
+    }
+
     /// Applies `change` to the anchor and writes it durably. Writes nothing if the anchor stays the same.
-    pub fn update(&self, change: impl FnOnce(&mut Anchor)) -> io::Result<()> {
+    fn update(&self, change: impl FnOnce(&mut Anchor)) -> io::Result<()> {
         let mut last = sync::lock(&self.last);
         let mut next = *last;
         change(&mut next);

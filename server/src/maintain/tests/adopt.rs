@@ -54,61 +54,6 @@ fn start_error(dir: &Path) -> OpenError {
     DiskJournal::open(dir, Options::default()).unwrap_err()
 }
 
-/// Returns the bytes of `file` in all directories named `place` in `dir`, including replaced ones.
-fn contents(dir: &Path, place: &str, file: &str) -> Vec<Vec<u8>> {
-    let entries = fs::read_dir(dir).unwrap().flatten();
-    let named = entries.filter(|entry| {
-        let name = entry.file_name().into_string().unwrap();
-        name == place || name.starts_with(&format!("{place}.replaced"))
-    });
-    named
-        .filter_map(|entry| fs::read(entry.path().join(file)).ok())
-        .collect()
-}
-
-const PARTS: [&str; 4] = ["journal", "segments", "snapshots", "epoch"];
-
-/// Undoes the last rename of a replacement, as if the process was killed before it. Returns whether there was one.
-fn step_back(dir: &Path) -> bool {
-    let made = dir.join("journal.made");
-    fs::create_dir_all(&made).unwrap();
-    for part in PARTS.iter().rev() {
-        let (place, aside) = (dir.join(part), dir.join(format!("{part}.replaced")));
-        if aside.exists() && !place.exists() {
-            fs::rename(aside, place).unwrap();
-            return true;
-        }
-        if !made.join(part).exists() {
-            fs::rename(place, made.join(part)).unwrap();
-            return true;
-        }
-    }
-    false
-}
-
-#[test]
-fn an_adopt_interrupted_between_renames_is_finished_by_the_next_command() {
-    let dir = killed_dir();
-    let segment = "00000000000000000001";
-    let before = fs::read(dir.path().join("segments").join(segment)).unwrap();
-    let saved: Vec<_> = (1..=45).chain([1_000_045]).collect();
-    adopted(dir.path());
-    let mut states = 0;
-    while step_back(dir.path()) {
-        states += 1;
-        let left = copied(dir.path());
-        assert_eq!(seqs(left.path()), saved, "{states}: started");
-        let left = copied(dir.path());
-        adopted(left.path());
-        let again: Vec<_> = saved.iter().copied().chain([2_000_045]).collect();
-        assert_eq!(seqs(left.path()), again, "{states}: adopted again");
-        let kept = contents(left.path(), "segments", segment);
-        assert!(kept.contains(&before), "{states}: the old segment is gone");
-    }
-    // The renames are: the journal, the segments and the snapshots twice each, and the epoch file, which was missing.
-    assert_eq!(states, 7);
-}
-
 #[test]
 fn an_adopt_interrupted_before_its_renames_changes_nothing() {
     let dir = killed_dir();

@@ -95,7 +95,7 @@ impl Machine {
             segment_bytes: SEGMENT_BYTES,
             ..Options::default()
         };
-        let copy = DiskJournal::over(Box::new(store), &files, options);
+        let copy = DiskJournal::over(Arc::new(store), &files, options);
         let copy = copy.map_err(|error| error.to_string())?;
         let clock: Arc<dyn Clock> = Arc::clone(&self.clock) as _;
         let waits = writers.waits(pulse.clone());

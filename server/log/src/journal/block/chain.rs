@@ -31,24 +31,15 @@ impl Block {
     }
 }
 
-/// A reader of consecutive blocks: each block must chain to the one before.
+/// A reader of consecutive blocks, which may begin at any one: each block must chain to the one before.
 #[derive(Debug, Default)]
 pub struct ChainReader {
     before: Option<Block>,
     /// The bytes so far of a large record whose later parts have not been read yet.
     partial: Option<Vec<u8>>,
-    unchained: bool,
 }
 
 impl ChainReader {
-    /// Creates a reader that may begin at any block. `chained` is off only in tests.
-    pub fn new(chained: bool) -> Self {
-        Self {
-            unchained: !chained,
-            ..Self::default()
-        }
-    }
-
     /// Whether the reader is inside a record and needs its next part.
     pub fn is_within_record(&self) -> bool {
         self.partial.is_some()
@@ -59,7 +50,7 @@ impl ChainReader {
         if self.is_within_record() != (block.part > 0) {
             return Err(Defect::Broken("a part of a record is missing"));
         }
-        if let Some(before) = self.before.as_ref().filter(|_| !self.unchained) {
+        if let Some(before) = &self.before {
             block.check_follows(before)?;
         }
         self.before = Some(block.clone());

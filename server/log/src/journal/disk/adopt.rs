@@ -3,7 +3,6 @@
 
 use std::io;
 
-use bytes::Bytes;
 use hub_core::durable;
 use hub_protocol::{Epoch, Seq};
 
@@ -99,12 +98,7 @@ impl OldJournal {
         };
         let epoch = anchor.map(|it| it.epoch);
         let segments = Segments::open(files, epoch, options.segment_bytes, true)?;
-        let log = match files.disk.read(&files.wal()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Bytes::new(),
-            log => log?.into(),
-        };
-        let mut log = migrate::commits_above(0, &log);
-        log.retain(|it| epoch.is_none_or(|epoch| it.epoch == epoch));
+        let log = migrate::read_log(files, epoch)?.unwrap_or_default();
         Ok(Self {
             segments,
             store: Donor::open(files, options)?,

@@ -1,4 +1,5 @@
-//! The copier: the thread that stores the segments' records in the store, and repairs each copy from the other.
+//! The copier: the thread that stores the segments' records in the store, notes in the epoch file what is durable, compares the
+//! two copies, and repairs each from the other.
 //!
 //! An empty store is one that is far behind. If the store has no space for a commit, the copier retries; the hub refuses new
 //! notifications meanwhile.
@@ -16,7 +17,7 @@ use super::DiskShared;
 use super::store::{READ_BYTES, Run};
 use crate::journal::{JournalError, snapshot};
 
-/// How often the segments are verified.
+/// How often to note what is durable, and to compare and repair.
 const ROUND: Duration = Duration::from_secs(1);
 /// How often to see whether the next segment is needed soon. A busy hub fills half of one in twice this time.
 const PREPARED: Duration = Duration::from_millis(200);
@@ -53,13 +54,19 @@ impl Copier {
 
 fn run(shared: &DiskShared) {
     let (mut round, mut prepared) = (Timer::default(), Timer::default());
-    let mut progress = Progress::default();
+    let (mut marked, mut progress) = (Timer::default(), Progress::default());
+    let mut mark = || {
+        if marked.is_due(ROUND) {
+            shared.mark();
+        }
+    };
     loop {
+        mark();
         if prepared.is_due(PREPARED) {
             shared.prepare_next();
         }
         if round.is_due(ROUND) {
-            shared.round();
+            shared.round(&mut mark);
         }
         let (is_behind, is_closed) = (shared.is_far_behind(), shared.queue.is_closed());
         if is_closed && (is_behind || shared.store.damage().is_some()) {
@@ -144,11 +151,9 @@ impl DiskShared {
             }
             stored => stored?,
         }
-        self.store.check_place()?;
+        let found = self.store.check_place();
+        found.map_err(|error| self.report_gone(error))?;
         self.queue.remove_copied(self.store.head());
-        if self.store.head() >= self.head() {
-            self.store.remove_replaced();
-        }
         Ok(true)
     }
 

@@ -92,15 +92,15 @@ pub fn decode(bytes: &Bytes) -> Option<(Frame, usize)> {
     (!frame.entries.is_empty()).then_some((frame, end))
 }
 
-/// Returns all valid frames in `bytes`, each with the offset of its end; skips other bytes.
-pub(super) fn find_all(bytes: &Bytes) -> Vec<(Frame, usize)> {
+/// Returns all valid frames in `bytes`; skips other bytes.
+pub(super) fn find_all(bytes: &Bytes) -> Vec<Frame> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(skipped) = memmem::find(&bytes[at..], &MAGIC) {
         at += skipped;
         match decode(&bytes.slice(at..)) {
             Some((frame, length)) => {
                 at += length;
-                found.push((frame, at));
+                found.push(frame);
             }
             None => at += 1,
         }
@@ -112,11 +112,6 @@ impl Frame {
     /// Returns the number of the first entry.
     pub fn first(&self) -> Seq {
         self.entries[0].seq
-    }
-
-    /// Returns the size of the entries in bytes.
-    pub(super) fn bytes(&self) -> usize {
-        self.entries.iter().map(block::stored_len).sum()
     }
 
     /// Whether the frame continues a journal that ends with entry `head` and the chain `chain`.
@@ -170,8 +165,7 @@ mod tests {
             let bytes = Bytes::from([&before[..], &frame, &after].concat());
             let found = find_all(&bytes);
             prop_assert_eq!(found.len(), 1);
-            let (read, end) = &found[0];
-            prop_assert_eq!(*end, before.len() + frame.len());
+            let read = &found[0];
             prop_assert_eq!((read.epoch, read.chain, read.chain_after), (Epoch(9), chain, chain_after));
             prop_assert_eq!(&read.entries, &stored);
         }

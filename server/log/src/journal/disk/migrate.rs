@@ -1,10 +1,10 @@
 //! Opens a journal of format 1 or 2: its records are in the store, and the newest ones in a write-ahead log. Segments are
-//! made from both; then the epoch file names them, and the log is removed. Interrupted before, it begins again.
+//! made from both and checked; then the epoch file names them, and the log is removed. Interrupted before, it begins again.
 
 use std::io;
 
 use bytes::Bytes;
-use hub_protocol::Seq;
+use hub_protocol::Epoch;
 
 use super::frame::{self, Frame};
 use super::segments::{SegmentBuilder, Segments};
@@ -12,26 +12,19 @@ use super::store::{READ_BYTES, Store};
 use crate::journal::sled::{Files, OpenError};
 use crate::journal::{JournalError, epoch};
 
-/// The error text for a log with commits above the store's head that do not continue it.
-pub(super) const GAP_REASON: &str = "the file 'wal' does not go on where the journal ends";
-
 /// Makes the segments of the journal in `store`.
 pub(super) fn run(store: &dyn Store, segments: &Segments, files: &Files) -> Result<(), OpenError> {
     let unflushed = unflushed(store, files)?;
     segments.clear()?;
     copy_store(store, segments)?;
-    let mut end = store.end();
-    let (mut bytes, mut added) = (Vec::new(), 0);
+    let mut bytes = Vec::new();
     for frame in &unflushed {
         bytes.extend_from_slice(&frame::encode(frame.epoch, frame.chain, &frame.entries).0);
-        added += frame.bytes() as u64;
-        end = (frame.last(), frame.chain_after);
     }
     if let Some(first) = unflushed.first() {
         segments.replace(first.first(), &bytes)?;
     }
-    store.note_logged(end, added);
-    Ok(store.begin_segments()?)
+    Ok(())
 }
 
 /// Removes the write-ahead log of an earlier format.
@@ -45,7 +38,8 @@ pub(super) fn remove_log(files: &Files) -> io::Result<()> {
 
 /// Copies what can be read. Whether the hub may start without the rest is decided as for any loss.
 fn copy_store(store: &dyn Store, segments: &Segments) -> Result<(), OpenError> {
-    let (mut at, to) = (store.earliest(), store.end().0);
+    let anchor = store.epoch_file().last();
+    let (mut at, to) = (anchor.first, store.end().0);
     let mut built = SegmentBuilder::new(segments, at);
     while at <= to {
         let run = match store.run(at, to, READ_BYTES) {
@@ -55,7 +49,7 @@ fn copy_store(store: &dyn Store, segments: &Segments) -> Result<(), OpenError> {
             }
             run => run?,
         };
-        let (frame, _) = frame::encode(store.epoch(), run.chain, &run.entries);
+        let (frame, _) = frame::encode(anchor.epoch, run.chain, &run.entries);
         built.add(run.entries[0].seq, &frame, true)?;
         at = run.last() + 1;
     }
@@ -64,29 +58,22 @@ fn copy_store(store: &dyn Store, segments: &Segments) -> Result<(), OpenError> {
 
 /// Returns the commits that only the log has. Fails if it does not hold the record that the epoch file names.
 fn unflushed(store: &dyn Store, files: &Files) -> Result<Vec<Frame>, OpenError> {
-    let bytes = match files.disk.read(&files.wal()) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // Format 1 has no log, nor has a new journal.
-            let has_log = store.format() >= epoch::WITH_LOG;
-            return if has_log {
-                Err(OpenError::NoLog)
-            } else {
-                Ok(Vec::new())
-            };
-        }
-        bytes => Bytes::from(bytes?),
+    let anchor = store.epoch_file().last();
+    // Format 1 has no log, nor has a new journal.
+    let mut frames = match read_log(files, Some(anchor.epoch))? {
+        None if anchor.format >= epoch::WITH_LOG => return Err(OpenError::NoLog),
+        frames => frames.unwrap_or_default(),
     };
     let mut end = store.end();
-    let mut frames = commits_above(end.0, &bytes);
-    frames.retain(|it| it.epoch == store.epoch());
-    let logged = store.in_log();
-    let head = frames.last().map_or(end.0, Frame::last);
-    if head < logged {
-        return Err(OpenError::OldLog { head, logged });
+    frames.retain(|it| it.last() > end.0);
+    let (head, synced) = (frames.last().map_or(end.0, Frame::last), anchor.logged);
+    if head < synced {
+        return Err(OpenError::Behind { head, synced });
     }
     for frame in &frames {
         if !frame.follows(end) {
-            let (at, reason) = (end.0 + 1, GAP_REASON.into());
+            let reason = "the file 'wal' does not go on where the journal ends".into();
+            let at = end.0 + 1;
             return Err(OpenError::Broken { at, reason });
         }
         end = (frame.last(), frame.chain_after);
@@ -94,11 +81,14 @@ fn unflushed(store: &dyn Store, files: &Files) -> Result<Vec<Frame>, OpenError> 
     Ok(frames)
 }
 
-/// Returns the commits in the log's `bytes` whose last entry is above `head`, ordered by number.
-pub(super) fn commits_above(head: Seq, bytes: &Bytes) -> Vec<Frame> {
-    let found = frame::find_all(bytes).into_iter();
-    let mut frames: Vec<Frame> = found.map(|(frame, _)| frame).collect();
-    frames.retain(|it| it.last() > head);
+/// Returns the commits of the journal `epoch` in the write-ahead log, ordered by number; `None` without a log.
+pub(super) fn read_log(files: &Files, epoch: Option<Epoch>) -> io::Result<Option<Vec<Frame>>> {
+    let bytes = match files.disk.read(&files.wal()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        bytes => Bytes::from(bytes?),
+    };
+    let mut frames = frame::find_all(&bytes);
+    frames.retain(|it| epoch.is_none_or(|epoch| it.epoch == epoch));
     frames.sort_by_key(Frame::first);
-    frames
+    Ok(Some(frames))
 }

@@ -1,7 +1,7 @@
 //! Opens the segments: they must hold the record that the epoch file names, unless the store has it.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use hub_protocol::Seq;
 
@@ -12,37 +12,28 @@ use super::store::READ_BYTES;
 use super::{DiskShared, LogWriter, Store, migrate};
 use crate::journal::JournalError;
 use crate::journal::epoch;
-use crate::journal::sled::{Files, OpenError, Options};
+use crate::journal::sled::{Files, OpenError, Options, with_reserve};
 use crate::journal::snapshot::{self, Snapshots};
 
 impl DiskShared {
     pub(super) fn open(
-        store: Box<dyn Store>,
+        store: Arc<dyn Store>,
         files: &Files,
         options: Options,
     ) -> Result<Self, OpenError> {
-        let opened = |store: &dyn Store| {
+        let anchor = store.epoch_file().last();
+        let epoch = anchor.epoch;
+        let release = || store.handle_failed_log_write(&JournalError::Full);
+        let segments = with_reserve(release, || {
             let (size, synced) = (options.segment_bytes, options.checks.log_sync);
-            Segments::open(files, Some(store.epoch()), size, synced)
-        };
-        let segments = match opened(&*store).map_err(OpenError::from) {
-            Err(OpenError::Full) => {
-                store.release_reserve();
-                opened(&*store)?
-            }
-            segments => segments?,
-        };
-        if store.format() < epoch::FORMAT {
-            match migrate::run(&*store, &segments, files) {
-                Err(OpenError::Full) => {
-                    store.release_reserve();
-                    migrate::run(&*store, &segments, files)?;
-                }
-                migrated => migrated?,
-            }
+            Ok(Segments::open(files, Some(epoch), size, synced)?)
+        })?;
+        if anchor.format < epoch::FORMAT {
+            with_reserve(release, || migrate::run(&*store, &segments, files))?;
         }
-        migrate::remove_log(files)?;
         let shared = Self {
+            store,
+            epoch,
             files: files.clone(),
             is_adopted: AtomicBool::new(false),
             segments,
@@ -55,17 +46,10 @@ impl DiskShared {
                 next: 0,
                 closed: false,
             }),
-            store,
         };
-        let end = match shared.find_end() {
-            Err(OpenError::Full) => {
-                shared.store.release_reserve();
-                shared.find_end()?
-            }
-            end => end?,
-        };
-        let disk = std::sync::Arc::clone(&files.disk);
-        let snapshots = Snapshots::on(disk, &files.snapshots(), shared.store.epoch());
+        let release = || shared.store.handle_failed_log_write(&JournalError::Full);
+        let end = with_reserve(release, || shared.find_end())?;
+        let snapshots = Snapshots::on(Arc::clone(&files.disk), &files.snapshots(), epoch);
         // A snapshot contains only durable records. If one is newer than the head, the newest commits were lost.
         if let Some(synced) = snapshots.above(end.0)? {
             let head = end.0;
@@ -73,17 +57,21 @@ impl DiskShared {
         }
         let folded = snapshot::newest_seq(&*files.disk, &files.snapshots());
         shared.check_newest(end, folded)?;
+        if anchor.format < epoch::FORMAT {
+            shared.store.epoch_file().begin_segments()?;
+        }
+        migrate::remove_log(files)?;
         shared.check_store(end);
         Ok(shared)
     }
 
     /// Finds the last record, in the segments or in the store, and the chain after it. Prepares the writer to go on there.
     fn find_end(&self) -> Result<(Seq, u32), OpenError> {
-        let origin = self.store.origin();
+        let anchor = self.store.epoch_file().last();
         let (stored, chain) = self.store.end();
-        let (logged, _) = self.store.logged();
+        let (logged, _) = self.store.epoch_file().logged();
         let found = self.segments.end()?;
-        let mut end = (origin.first - 1, origin.chain);
+        let mut end = (anchor.first - 1, anchor.first_chain);
         if stored > end.0 {
             end = (stored, chain);
         }
@@ -91,13 +79,15 @@ impl DiskShared {
         let found = found.filter(|it| it.head >= end.0);
         end = found.as_ref().map_or(end, |it| (it.head, it.chain));
         if end.0 < logged {
-            let head = end.0;
-            return Err(OpenError::OldLog { head, logged });
+            let (head, synced) = (end.0, logged);
+            return Err(OpenError::Behind { head, synced });
         }
         if let Some(found) = found {
-            let anew = self.store.is_suspect() || found.head > stored;
+            // After a failure, the page cache may differ from the disk.
+            let is_suspect = self.files.disk.is_there(&self.files.suspect())?;
+            let anew = is_suspect || found.head > stored;
             writer.active = Some(self.segments.resume(&found, anew)?);
-        } else if stored >= origin.first {
+        } else if stored >= anchor.first {
             self.repairs.note_missing(stored);
         }
         (writer.chain, writer.next) = (end.1, end.0 + 1);
@@ -108,14 +98,14 @@ impl DiskShared {
     /// Reads the records that the newest snapshot does not contain, and those that are newer than the epoch file. Fails if one
     /// is lost, because a fold without it would be wrong, or if they are not those that the epoch file names.
     fn check_newest(&self, end: (Seq, u32), folded: Seq) -> Result<(), OpenError> {
-        let (logged, expected) = self.store.logged();
-        let first = self.store.origin().first;
+        let (logged, expected) = self.store.epoch_file().logged();
+        let first = self.earliest();
         let mut at = (folded.min(logged) + 1).max(first);
         let mut chain = (logged == end.0).then_some(end.1);
         let mut bytes = 0;
         while at <= end.0 {
             let to = if at <= logged { logged } else { end.0 };
-            let run = match self.run_of_either_to(at, to, READ_BYTES) {
+            let run = match self.run_of_either(at, to, READ_BYTES) {
                 Err(JournalError::Corrupt { .. }) if at <= folded => {
                     let next = self.next_in_either(at + 1)?;
                     at = next.unwrap_or(end.0 + 1);
@@ -135,7 +125,7 @@ impl DiskShared {
             let reason = "the records are not those that were stored".into();
             return Err(OpenError::Broken { at: logged, reason });
         }
-        self.store.note_logged(end, bytes);
+        self.store.epoch_file().note(end, bytes);
         Ok(())
     }
 

@@ -10,9 +10,9 @@ use super::DiskShared;
 use super::frame;
 use super::segments::{Active, SegmentBuilder};
 use super::store::{READ_BYTES, Run};
-use crate::journal::{JournalError, LostRange, Repairs};
+use crate::journal::{Health, JournalError, LostRange, Repairs};
 
-/// The number of rounds in which all segments are verified: half an hour. A round verifies at least `FEWEST` bytes.
+/// The number of rounds in which all records are verified: half an hour. A round verifies at least `FEWEST` bytes.
 const ROUNDS: u64 = 1800;
 const FEWEST: u64 = 64 * 1024;
 /// The failures after which the pause grows no more: some ten minutes.
@@ -26,7 +26,7 @@ pub(super) struct RepairState {
     done: Mutex<Repairs>,
     /// Held while a copy is repaired or the store gets records, because a repair may replace the store.
     working: Mutex<()>,
-    /// The record at which the verification of the segments goes on.
+    /// The record at which the verification goes on.
     verified: Mutex<Seq>,
     pause: Mutex<Pause>,
 }
@@ -94,23 +94,23 @@ impl RepairState {
 }
 
 impl DiskShared {
-    /// Does the work of a second: verifies some records, and repairs what is damaged.
-    pub(super) fn round(&self) {
-        if let Err(error) = self.round_once() {
+    /// Does the work of a second: verifies some records, and repairs what is damaged. `alive` is called now and then.
+    pub(super) fn round(&self, alive: impl FnMut()) {
+        if let Err(error) = self.round_once(alive) {
             tracing::warn!(%error, "the journal could not be verified or repaired");
         }
     }
 
-    fn round_once(&self) -> Result<(), JournalError> {
-        if matches!(self.store.health(), crate::journal::Health::Failed(_)) {
+    fn round_once(&self, alive: impl FnMut()) -> Result<(), JournalError> {
+        if self.is_failed() {
             return Ok(());
         }
-        let bytes = FEWEST.max(self.store.bytes() / ROUNDS);
+        let bytes = FEWEST.max(self.store.epoch_file().bytes() / ROUNDS);
         self.verify_some(usize::try_from(bytes).unwrap_or(usize::MAX))?;
         if !sync::lock(&self.repairs.pause).is_over() {
             return Ok(());
         }
-        let repaired = self.repair();
+        let repaired = self.repair(alive);
         sync::lock(&self.repairs.pause).note(repaired.is_ok());
         repaired
     }
@@ -130,17 +130,18 @@ impl DiskShared {
         { writer.active.as_ref() }.is_none_or(Active::is_half_full)
     }
 
-    /// Repairs what is known to be damaged.
-    pub(super) fn repair(&self) -> Result<(), JournalError> {
+    /// Repairs what is known to be damaged. `alive` is called now and then.
+    pub(super) fn repair(&self, mut alive: impl FnMut()) -> Result<(), JournalError> {
         let _working = self.repairs.work();
         let damage = self.store.damage();
         let is_renewed = damage.is_some() || self.store.is_too_large();
         if is_renewed {
             // The segments are the only copy then: all of them, before the store is moved away.
-            self.verify_all(|_| ())?;
+            self.verify_all(|_| alive())?;
         }
         while let Some(at) = self.repairs.first_missing() {
             self.rewrite(at)?;
+            alive();
             sync::lock(&self.repairs.missing).remove(&at);
         }
         if is_renewed {
@@ -150,13 +151,13 @@ impl DiskShared {
         Ok(())
     }
 
-    /// Verifies all segments, and notes what is missing. `progress` gets the last verified record. Returns the first record of
-    /// each part that is missing.
+    /// Verifies all records, and notes what is missing. `progress` gets the last verified one. Returns the first record of each
+    /// part that is missing in the segments.
     pub(super) fn verify_all(
         &self,
         mut progress: impl FnMut(Seq),
     ) -> Result<Vec<Seq>, JournalError> {
-        let (mut at, mut missing) = (self.store.earliest(), Vec::new());
+        let (mut at, mut missing) = (self.earliest(), Vec::new());
         while at <= self.head() {
             let (next, is_there) = self.verify(at, READ_BYTES)?;
             if !is_there {
@@ -170,7 +171,7 @@ impl DiskShared {
 
     fn verify_some(&self, bytes: usize) -> Result<(), JournalError> {
         let mut verified = sync::lock(&self.repairs.verified);
-        let earliest = self.store.earliest();
+        let earliest = self.earliest();
         let at = if *verified > self.head() {
             earliest
         } else {
@@ -182,14 +183,17 @@ impl DiskShared {
         Ok(())
     }
 
-    /// Verifies some records from `at` on. Returns the next one, and whether they are there.
+    /// Verifies some records from `at` on in both copies. Returns the next one, and whether the segments have them.
     fn verify(&self, at: Seq, bytes: usize) -> Result<(Seq, bool), JournalError> {
         let head = self.head();
         match self.segments.run(at, head, bytes) {
-            Ok(run) => Ok((run.last() + 1, true)),
-            Err(_) if self.store.earliest() > at => Ok((self.store.earliest(), true)),
+            Ok(run) => {
+                self.compare(&run);
+                Ok((run.last() + 1, true))
+            }
+            Err(_) if self.earliest() > at => Ok((self.earliest(), true)),
             Err(JournalError::Corrupt { .. } | JournalError::Io(_)) => {
-                if self.store.lost_at(at).is_none() {
+                if self.store.lost().at(at).is_none() {
                     self.repairs.note_missing(at);
                 }
                 let next = self.segments.next_readable(at + 1)?;
@@ -199,20 +203,57 @@ impl DiskShared {
         }
     }
 
+    /// Compares `run` of the segments with what the store has of it.
+    pub(super) fn compare(&self, run: &Run) {
+        let (first, stored) = (run.entries[0].seq, self.store.head());
+        let count = run.entries.partition_point(|it| it.seq <= stored);
+        let (mut expected, mut at) = (&run.entries[..count], first);
+        while !expected.is_empty() && self.store.damage().is_none() {
+            let last = expected[expected.len() - 1].seq;
+            let found = match self.store.run(at, last, usize::MAX) {
+                Ok(found) => found,
+                Err(error) => return self.note_unreadable(at, stored, &error),
+            };
+            let is_same = at > first || found.chain == run.chain;
+            let Some(rest) = expected
+                .strip_prefix(&found.entries[..])
+                .filter(|_| is_same)
+            else {
+                let reason = "its records are not those of the segments".into();
+                let error = JournalError::Corrupt { at, reason };
+                return self.note_unreadable(at, stored, &error);
+            };
+            (expected, at) = (rest, found.last() + 1);
+        }
+    }
+
+    /// Notes that the store did not give the record `at`, which it had when its last record was `stored`.
+    fn note_unreadable(&self, at: Seq, stored: Seq, error: &JournalError) {
+        let is_damage = !matches!(error, JournalError::Full);
+        // The store may have been made anew meanwhile, or the record trimmed.
+        let is_kept = at <= stored.min(self.store.head()) && at >= self.earliest();
+        if is_damage && is_kept {
+            self.store.report_damage(error.to_string());
+        }
+    }
+
     /// Writes the segment of the missing record `at` anew, if the store has what is missing there.
     fn rewrite(&self, at: Seq) -> Result<(), JournalError> {
         let in_segments = self.segments.next_readable(at)?;
-        if at < self.store.earliest() || self.next_in_either(at)? == in_segments {
+        if at < self.earliest() || self.next_in_either(at)? == in_segments {
             return Ok(());
         }
         let file = self.segments.segment_of(at);
-        let first = file.unwrap_or_else(|| self.store.earliest());
+        let first = file.unwrap_or_else(|| self.earliest());
         let to = match self.segments.segment_after(at) {
             Some(next) => next - 1,
             None => self.end_active(),
         };
-        let last = file.map_or(Ok(None), |file| self.segments.last_of(file))?;
-        let found = self.write_segments(first, to, last.map_or(at, |last| last.max(at)))?;
+        let end = match file {
+            Some(file) => self.segments.end_of(file)?.0,
+            None => None,
+        };
+        let found = self.write_segments(first, to, end.map_or(at, |end| end.head.max(at)))?;
         let told = format!(
             "{found} records from {at} on were missing in a segment, and are restored from the store"
         );
@@ -231,14 +272,16 @@ impl DiskShared {
     /// to `until`. Returns the number of records that only the store had.
     fn write_segments(&self, from: Seq, to: Seq, until: Seq) -> Result<usize, JournalError> {
         let (mut built, mut restored) = (SegmentBuilder::new(&self.segments, from), 0);
-        let mut at = self.store.earliest().max(from);
+        let mut at = self.earliest().max(from);
         while at <= to {
             let run = match self.segments.run(at, to, READ_BYTES) {
                 Ok(run) => run,
                 Err(JournalError::Corrupt { .. } | JournalError::Io(_)) => {
-                    match self.store.run(at, to, READ_BYTES) {
+                    // Up to where the segments have records again.
+                    let next = self.segments.next_readable(at + 1)?;
+                    let end = next.map_or(to, |next| to.min(next - 1));
+                    match self.store.run(at, end, READ_BYTES) {
                         Ok(run) => {
-                            let run = self.until_segments_go_on(at, run)?;
                             restored += run.entries.len();
                             run
                         }
@@ -254,21 +297,12 @@ impl DiskShared {
                 }
                 Err(error) => return Err(error),
             };
-            let (frame, _) = frame::encode(self.store.epoch(), run.chain, &run.entries);
+            let (frame, _) = frame::encode(self.epoch, run.chain, &run.entries);
             built.add(run.entries[0].seq, &frame, at > until)?;
             at = run.last() + 1;
         }
         built.finish()?;
         Ok(restored)
-    }
-
-    /// Ends `run` of the store, which begins where the segments lack the record `at`, where they have records again.
-    fn until_segments_go_on(&self, at: Seq, mut run: Run) -> Result<Run, JournalError> {
-        if let Some(next) = self.segments.next_readable(at + 1)? {
-            let more = run.entries.partition_point(|it| it.seq < next);
-            run.entries.truncate(more.max(1));
-        }
-        Ok(run)
     }
 
     /// Returns the first record from `from` on that either copy has.
@@ -282,35 +316,25 @@ impl DiskShared {
         Ok(found.filter(|next| *next <= head))
     }
 
-    /// Returns the records from `at` on, from the copy that has them.
-    pub(super) fn run_of_either(&self, at: Seq, max_bytes: usize) -> Result<Run, JournalError> {
-        self.run_of_either_to(at, self.head(), max_bytes)
-    }
-
-    /// The same, up to the record `to`.
-    pub(super) fn run_of_either_to(
+    /// Returns the records from `at` to `to`, from the copy that has them.
+    pub(super) fn run_of_either(
         &self,
         at: Seq,
-        head: Seq,
+        to: Seq,
         max_bytes: usize,
     ) -> Result<Run, JournalError> {
         let stored = self.store.head();
         let in_store = if at <= stored {
-            self.store.run(at, stored.min(head), max_bytes)
+            self.store.run(at, stored.min(to), max_bytes)
         } else {
             Err(super::segments::missing(at))
         };
         let Err(store_error) = in_store else {
             return in_store;
         };
-        match self.segments.run(at, head, max_bytes) {
+        match self.segments.run(at, to, max_bytes) {
             Ok(run) => {
-                let is_damage = !matches!(store_error, JournalError::Full);
-                // The store may have been made anew meanwhile.
-                let is_kept = at <= stored && at <= self.store.head();
-                if is_damage && is_kept && at >= self.store.earliest() {
-                    self.store.report_damage(store_error.to_string());
-                }
+                self.note_unreadable(at, stored, &store_error);
                 Ok(run)
             }
             Err(JournalError::Corrupt { at: broken, reason }) => {
@@ -318,7 +342,7 @@ impl DiskShared {
                 match store_error {
                     // A store that is to be made anew may have it.
                     JournalError::Corrupt { .. } => {
-                        let run = self.store.run(at, head, max_bytes);
+                        let run = self.store.run(at, to, max_bytes);
                         run.map_err(|_| JournalError::Corrupt { at: broken, reason })
                     }
                     error => Err(error),
@@ -337,18 +361,12 @@ impl DiskShared {
         }
         let Some(next) = self.next_in_either(at + 1)? else {
             let (reason, fault) = (reason.to_owned(), reason.to_owned());
-            let fault = crate::journal::Health::Corrupt { at, reason: fault };
-            self.store.report(fault);
+            self.store.report(Health::Corrupt { at, reason: fault });
             return Err(JournalError::Corrupt { at, reason });
         };
-        if self.store.lost_at(at).is_none() {
-            let to = next - 1;
-            tracing::error!(from = at, to, reason, "records cannot be read any more");
-            self.store.note_lost(LostRange {
-                from: at,
-                to,
-                recorded: false,
-            });
+        let (from, to, recorded) = (at, next - 1, false);
+        if self.store.lost().note(LostRange { from, to, recorded }) {
+            tracing::error!(from, to, reason, "records cannot be read any more");
         }
         Ok(next)
     }

@@ -227,35 +227,32 @@ impl Segments {
     pub(super) fn end(&self) -> io::Result<Option<End>> {
         let firsts: Vec<Seq> = sync::read(&self.known).keys().rev().copied().collect();
         for first in firsts {
-            let (mut scan, mut end) = (self.scan(first, 0), None);
-            while let Some((frame, at)) = scan.next()? {
-                self.note(first, frame.first(), at);
-                end = Some((frame.last(), frame.chain_after, scan.offset()));
-            }
-            if let Some((head, chain, offset)) = end {
-                let size = scan.offset();
-                return Ok(Some(End {
-                    first,
-                    head,
-                    chain,
-                    offset,
-                    size,
-                }));
-            }
-            if let Some(error) = scan.failure() {
-                return Err(error);
+            let (end, failure) = self.end_of(first)?;
+            match failure {
+                _ if end.is_some() => return Ok(end),
+                Some(error) => return Err(error),
+                None => {}
             }
         }
         Ok(None)
     }
 
-    /// Returns the last record of the segment `first`; `None` if it has no valid frame.
-    pub(super) fn last_of(&self, first: Seq) -> Result<Option<Seq>, JournalError> {
-        let (mut scan, mut last) = (self.scan(first, 0), None);
-        while let Some((frame, _)) = next_of(&mut scan)? {
-            last = Some(frame.last());
+    /// Finds the last valid frame of the segment `first`, and why a part of the file could not be read.
+    pub(super) fn end_of(&self, first: Seq) -> io::Result<(Option<End>, Option<io::Error>)> {
+        let (mut scan, mut end) = (self.scan(first, 0), None);
+        while let Some((frame, at)) = next_of(&mut scan)? {
+            self.note(first, frame.first(), at);
+            end = Some((frame.last(), frame.chain_after, scan.offset()));
         }
-        Ok(last)
+        let size = scan.offset();
+        let end = end.map(|(head, chain, offset)| End {
+            first,
+            head,
+            chain,
+            offset,
+            size,
+        });
+        Ok((end, scan.failure()))
     }
 
     /// Writes the segment `first` anew.

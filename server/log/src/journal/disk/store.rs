@@ -4,8 +4,9 @@ use std::io;
 
 use hub_protocol::Seq;
 
-use crate::journal::sled::JournalOrigin;
-use crate::journal::{Entry, Health, Journal, JournalError, LostRange, block};
+use crate::journal::epoch::EpochFile;
+use crate::journal::sled::LostRanges;
+use crate::journal::{Entry, Health, JournalError, block};
 
 /// Bytes of entries that are read at once.
 pub(super) const READ_BYTES: usize = 256 * 1024;
@@ -41,40 +42,31 @@ impl Run {
     }
 
     /// Returns the size of the records in bytes.
-    pub(in crate::journal) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.entries.iter().map(block::stored_len).sum()
     }
 }
 
-/// A journal that has a copy of the segments' records, and remembers durably what the segments must contain.
-pub trait Store: Journal + std::fmt::Debug {
-    /// Returns the identity of the journal, its first kept record and the chain there.
-    fn origin(&self) -> JournalOrigin;
+/// What has a copy of the segments' records, and remembers durably what the segments must contain.
+pub trait Store: std::fmt::Debug + Send + Sync + 'static {
+    /// Returns the epoch file.
+    fn epoch_file(&self) -> &EpochFile;
 
-    /// Returns the number of the store's last entry and the chain after it.
+    /// Returns the number of the last durable entry; `earliest - 1` without any.
+    fn head(&self) -> Seq;
+
+    /// Returns the number of the store's last entry and the chain after it. Waits for a commit.
     fn end(&self) -> (Seq, u32);
 
-    /// Returns the format of the journal, see [`crate::journal::epoch`].
-    fn format(&self) -> u32;
-
-    /// Durably records that the segments have all records, up to the last noted one.
-    fn begin_segments(&self) -> io::Result<()>;
-
-    /// Returns the record that the write-ahead log of format 2 must contain; 0 for none.
-    fn in_log(&self) -> Seq;
-
-    /// Returns the last record that the segments must contain, and the chain after it.
-    fn logged(&self) -> (Seq, u32);
-
-    /// Notes the last record in the segments and the chain after it, which is recorded durably within a second. `bytes` more
-    /// are kept.
-    fn note_logged(&self, end: (Seq, u32), bytes: u64);
+    /// Durably writes to the epoch file what was noted. After an error the store writes nothing more.
+    fn mark(&self);
 
     /// Refuses `entries` after a fault, and publishes when the free space is below the floor.
     fn admit(&self, entries: &[Entry]) -> Result<(), JournalError>;
 
     /// Stores `run` as one commit. If it begins after the store's next number, those in between were skipped if the chain
-    /// goes on, and else lost. If the disk is full, releases the reserve and tries once more.
+    /// goes on, and else lost. If the disk is full, releases the reserve and tries once more. What [`Self::renew`] has moved
+    /// away is removed when the store has all records again.
     fn store(&self, run: &Run) -> Result<(), JournalError>;
 
     /// Returns the records from `from` to `to`, up to about `max_bytes` but at least one, without regard to the store's end.
@@ -84,8 +76,11 @@ pub trait Store: Journal + std::fmt::Debug {
     /// Returns the first record from `from` to `to` that can be read; `None` if there is none.
     fn next_readable(&self, from: Seq, to: Seq) -> Result<Option<Seq>, JournalError>;
 
-    /// Notes records that neither copy has any more.
-    fn note_lost(&self, range: LostRange);
+    /// Returns the records that neither copy has any more, as far as they are known.
+    fn lost(&self) -> &LostRanges;
+
+    /// Drops entries below `below`, in whole blocks only. Fails with [`JournalError::Corrupt`] if these cannot be read.
+    fn trim(&self, below: Seq) -> Result<(), JournalError>;
 
     /// Returns why the store must be made anew; `None` if it need not.
     fn damage(&self) -> Option<String>;
@@ -101,27 +96,19 @@ pub trait Store: Journal + std::fmt::Debug {
     /// Moves the store away, and begins an empty one.
     fn renew(&self) -> Result<(), JournalError>;
 
-    /// Removes what [`Self::renew`] has moved away, because the new store has all of it.
-    fn remove_replaced(&self);
+    /// Returns the condition of the journal.
+    fn health(&self) -> Health;
 
-    /// Notes a fault of the journal.
+    /// Notes a fault of the journal. The first one stays, because it names the cause.
     fn report(&self, fault: Health);
 
-    /// Whether an earlier run could not write or read something, so that the page cache may differ from the disk.
-    fn is_suspect(&self) -> bool;
+    /// Fails if the store's file is no longer in the state directory.
+    fn check_place(&self) -> io::Result<()>;
 
-    /// Fails if the store's file is no longer in the state directory. Then the store writes nothing more.
-    fn check_place(&self) -> Result<(), JournalError>;
-
-    /// Reports that a file of the journal is gone. Nothing is noted for the next start: another hub may have begun there.
-    fn report_gone(&self, error: io::Error) -> JournalError;
-
-    /// Handles a failed write to the log: releases the reserve on a full disk; any other error stops all writes.
+    /// Handles a failed write to the log: releases the reserve on a full disk, to be allocated again when the disk has room;
+    /// any other error stops all writes.
     fn handle_failed_log_write(&self, error: &JournalError);
 
-    /// Releases the reserved space. It is allocated again when the disk has room.
-    fn release_reserve(&self);
-
-    /// Reads some entries from `from` on and checks that they chain. Returns the record at which to continue.
-    fn scrub_some(&self, from: Seq) -> Result<Seq, JournalError>;
+    /// Writes the store's own bookkeeping durably and closes it.
+    fn close(&self) -> Result<(), JournalError>;
 }

@@ -9,12 +9,13 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::journal::epoch::EpochFile;
-use crate::journal::sled::tests::remove_blocks;
+use crate::journal::sled::tests::{break_block, remove_all_blocks, remove_blocks};
 use crate::journal::sled::{DirLock, StagedJournal};
 use crate::journal::snapshot::Snapshots;
 use crate::journal::testing::{
     all, append, append_all, entries, is_readable_from_every_cursor, sizes,
 };
+use crate::testing::StoreAlone;
 
 mod renewal;
 mod unreadable;
@@ -68,9 +69,15 @@ fn in_segments(journal: &DiskJournal) -> Vec<Entry> {
     run.unwrap().entries
 }
 
+/// Returns the first 120 records that the store has.
+fn in_store(journal: &DiskJournal) -> Vec<Entry> {
+    let run = { &journal.shared.store }.run(1, 120, usize::MAX);
+    run.unwrap().entries
+}
+
 /// Opens a journal whose segments are on this disk. No thread copies.
 fn open_on(disk: Arc<dyn Disk>, dir: &Path, options: Options) -> Result<DiskJournal, OpenError> {
-    let store = Box::new(SledJournal::open(dir, options)?);
+    let store = Arc::new(SledStore::open(dir, options)?);
     DiskJournal::over(store, &Files::on(disk, dir), options)
 }
 
@@ -79,10 +86,27 @@ fn without_copier(dir: &Path) -> DiskJournal {
     open_on(Arc::new(OsDisk), dir, options()).unwrap()
 }
 
+/// A new journal and its store. No thread copies.
+fn opened() -> (TempDir, Arc<SledStore>, DiskJournal) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(SledStore::open(dir.path(), options()).unwrap());
+    let files = Files::new(dir.path());
+    let journal = DiskJournal::over(store.clone(), &files, options()).unwrap();
+    (dir, store, journal)
+}
+
 /// Waits until the store has all records, and nothing is damaged.
 fn settle(journal: &DiskJournal) {
     let store = &journal.shared.store;
     wait_for(|| store.damage().is_none() && store.head() == journal.head());
+}
+
+/// Copies until the store was made anew.
+fn made_anew(journal: &DiskJournal) {
+    wait_for(|| {
+        journal.copy();
+        journal.repairs().stores > 0
+    });
 }
 
 fn wait_for(mut done: impl FnMut() -> bool) {
@@ -178,7 +202,7 @@ fn commits_in_a_segment_are_read_at_open_and_copied_to_the_store() {
     assert_eq!(all(&journal), commits.concat());
     settle(&journal);
     drop(journal);
-    let store = SledJournal::open(dir.path(), options()).unwrap();
+    let store = StoreAlone::open(dir.path(), options()).unwrap();
     assert_eq!(store.read(1, 10_000).unwrap(), commits.concat());
 }
 
@@ -213,25 +237,6 @@ fn a_broken_commit_that_no_snapshot_contains_and_the_store_has_not_is_refused() 
 }
 
 #[test]
-fn a_commit_larger_than_a_segment_gets_its_own() {
-    let (dir, journal) = fresh();
-    let mut stored = append(&journal, &[10]);
-    stored.extend(append(&journal, &[3000; 20]));
-    stored.extend(append(&journal, &[10]));
-    drop(journal);
-    assert_eq!(segments(dir.path()).len(), 3);
-    assert_eq!(all(&open(&dir)), stored);
-}
-
-#[test]
-fn a_small_commit_is_copied_to_the_store_after_a_while() {
-    let (_dir, journal) = fresh();
-    append(&journal, &[10]);
-    settle(&journal);
-    assert_eq!(all(&journal), entries(1, &[10]));
-}
-
-#[test]
 fn a_snapshot_newer_than_the_journal_proves_lost_records() {
     for lost in [false, true] {
         let dir = with_log(&[entries(1, &[10]), entries(2, &[500])]);
@@ -263,26 +268,6 @@ fn a_closed_journal_refuses_appends() {
 }
 
 #[test]
-fn the_loss_of_the_newest_records_in_both_copies_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    append(&open(&dir), &[10, 20]);
-    let older = killed(&dir);
-    append(&open(&dir), &[30; 9]);
-    fs::copy(dir.path().join("epoch"), older.path().join("epoch")).unwrap();
-    let error = refusal(&older);
-    let is_old = matches!(
-        error,
-        OpenError::OldLog {
-            head: 2,
-            logged: 11
-        }
-    );
-    assert!(is_old, "{error}");
-    let adopted = adopted(older.path());
-    assert_eq!((adopted.head, adopted.used), (2, 11));
-}
-
-#[test]
 fn trimmed_segments_are_removed() {
     let (dir, journal) = fresh();
     append_all(&journal, &vec![vec![3000]; 40]);
@@ -293,6 +278,23 @@ fn trimmed_segments_are_removed() {
     assert!(journal.earliest() > 30 && left.len() < 3, "{left:?}");
     drop(journal);
     assert_eq!(open(&dir).head(), 40);
+}
+
+#[test]
+fn a_trim_that_finds_damage_is_done_after_the_repair() {
+    let (dir, store, journal) = opened();
+    let stored = append_all(&journal, &vec![vec![3000]; 40]);
+    journal.copy_all(drop).unwrap();
+    break_block(&store, 20);
+    journal.trim(40).unwrap();
+    assert_eq!(journal.earliest(), 1);
+    made_anew(&journal);
+    journal.copy_all(drop).unwrap();
+    journal.trim(40).unwrap();
+    assert_eq!(journal.earliest(), 40);
+    assert_eq!(all(&journal), stored[39..]);
+    drop((journal, store));
+    assert_eq!(all(&open(&dir)), stored[39..]);
 }
 
 #[test]
@@ -362,21 +364,9 @@ fn a_store_that_is_missing_empty_old_or_unreadable_is_made_anew() {
         wait_for(|| !dir.path().join("journal.damaged").exists());
         assert!(journal.repairs().stores <= 1, "{number}");
         drop(journal);
-        let store = SledJournal::open(dir.path(), options()).unwrap();
+        let store = StoreAlone::open(dir.path(), options()).unwrap();
         assert_eq!(all(&store)[..stored.len()], stored, "{number}");
     }
-}
-
-#[test]
-fn a_store_that_could_not_be_written_is_made_anew() {
-    let (dir, stored) = made(40);
-    fs::write(dir.path().join("suspect"), b"a sync failed").unwrap();
-    let journal = open(&dir);
-    assert_eq!(all(&journal), stored);
-    wait_for(|| journal.repairs().stores == 1);
-    settle(&journal);
-    assert!(!dir.path().join("suspect").exists());
-    assert_eq!(all(&journal), stored);
 }
 
 #[test]
@@ -417,6 +407,60 @@ fn all_segments_are_restored_from_the_store() {
     drop(journal);
     fs::remove_dir_all(dir.path().join("journal")).unwrap();
     assert_eq!(all(&open(&dir))[..stored.len()], stored);
+}
+
+#[test]
+fn records_that_the_store_has_lost_in_silence_are_found_by_the_comparison() {
+    for as_a_whole in [true, false] {
+        let (dir, stored) = made(40);
+        let own = EpochFile::read(&OsDisk, &dir.path().join("epoch")).unwrap();
+        let snapshots = Snapshots::new(&dir.path().join("snapshots"), own.unwrap().epoch);
+        snapshots.save(100, b"{}").unwrap();
+        remove_blocks(dir.path(), &(40..60).collect::<Vec<_>>());
+        let journal = without_copier(dir.path());
+        assert_eq!(journal.shared.store.damage(), None);
+        if as_a_whole {
+            journal.scrub(drop).unwrap();
+        }
+        made_anew(&journal);
+        let last = journal.repairs().last.unwrap();
+        assert!(last.contains("a block is missing"), "{last}");
+        journal.copy_all(drop).unwrap();
+        assert_eq!(in_store(&journal), stored);
+        assert_eq!(all(&journal), stored);
+    }
+}
+
+#[test]
+fn a_store_with_other_records_is_made_anew() {
+    let (dir, stored) = made(40);
+    let journal = without_copier(dir.path());
+    let mut other = journal.shared.segments.run(1, 120, usize::MAX).unwrap();
+    other.entries[70].kind ^= 1;
+    journal.shared.compare(&other);
+    let damage = journal.shared.store.damage().unwrap();
+    assert!(damage.contains("not those of the segments"), "{damage}");
+    journal.copy();
+    journal.copy_all(drop).unwrap();
+    assert_eq!(journal.repairs().stores, 1);
+    assert_eq!(all(&journal), stored);
+}
+
+#[test]
+fn a_journal_whose_end_neither_copy_has_refuses_appends() {
+    let (dir, store, journal) = opened();
+    let stored = append_all(&journal, &vec![vec![3000]; 40]);
+    journal.copy_all(drop).unwrap();
+    for segment in segments(dir.path()) {
+        fs::write(segment, vec![0; 4096]).unwrap();
+    }
+    remove_all_blocks(&store);
+    let refused = journal.read(1, 10);
+    let is_corrupt = matches!(refused, Err(JournalError::Corrupt { at: 1, .. }));
+    assert!(is_corrupt, "{refused:?}");
+    assert!(matches!(journal.health(), Health::Corrupt { at: 1, .. }));
+    let refused = journal.append(&entries(stored.len() as u64 + 1, &[1]));
+    assert!(matches!(refused, Err(JournalError::Corrupt { .. })));
 }
 
 #[test]
@@ -513,7 +557,7 @@ fn a_directory_that_is_gone_is_noticed_without_any_append() {
 /// Stores records as a hub of format 1 does, in which only the store has them. Some are unreadable.
 fn of_format_1(unreadable: &[Seq]) -> (TempDir, Vec<Entry>) {
     let dir = tempfile::tempdir().unwrap();
-    let store = SledJournal::open(dir.path(), options()).unwrap();
+    let store = StoreAlone::open(dir.path(), options()).unwrap();
     let stored = append_all(&store, &vec![vec![3000]; 40]);
     drop(store);
     remove_blocks(dir.path(), unreadable);

@@ -7,30 +7,13 @@ use hub_core::{durable, sync};
 use hub_protocol::Seq;
 
 use super::open::open_with_room;
-use super::store::{self, BlockStore, REMOVALS_PER_SYNC, SYNC_EVERY};
-use super::{DurabilityChecks, Files, OpenError, SledShared, StoreWriter, is_publish, trim};
+use super::store::{self, BlockStore, SYNC_EVERY};
+use super::{DurabilityChecks, Files, OpenError, SledStore, StoreWriter};
 use crate::journal::block::{self, Block, Tail};
-use crate::journal::disk::Run;
-use crate::journal::{Entry, Health, JournalError};
+use crate::journal::disk::{Run, Store as _};
+use crate::journal::{Health, JournalError};
 
-impl SledShared {
-    /// Refuses `entries` after a fault, and publishes when the free space is below the floor.
-    pub(super) fn admit(&self, entries: &[Entry]) -> Result<(), JournalError> {
-        self.refuse_after_fault()?;
-        assert!(
-            entries
-                .iter()
-                .all(|entry| block::stored_len(entry) <= block::MAX_STORED),
-            "an entry has at most {} bytes",
-            block::MAX_STORED
-        );
-        let size = entries.iter().map(block::stored_len).sum::<usize>() as u64;
-        if is_publish(entries) && !self.space.has_room(size) {
-            return Err(JournalError::Full);
-        }
-        Ok(())
-    }
-
+impl SledStore {
     /// Stores a run of the segments, see [`crate::journal::disk::Store::store`].
     pub(super) fn store_run(&self, run: &Run) -> Result<(), JournalError> {
         let mut writer = self.writer();
@@ -42,44 +25,31 @@ impl SledShared {
             return Err(JournalError::Corrupt { at: first, reason });
         }
         if !is_chained {
-            self.commit_lost(&mut writer, first - 1, run.chain)?;
+            let Tail { head, chain, .. } = writer.tail;
+            let block = Block::for_lost(head + 1, first - 1, chain, run.chain);
+            self.commit(&mut writer, std::slice::from_ref(&block), first - 1)?;
+            self.lost.note_recorded(&block);
         } else if first > next {
             writer.tail.skip_to = Some(first - 1);
         }
-        self.commit(&mut writer, &run.entries, run.last())
-    }
-
-    /// Writes a block that stands for the lost records from the next one to `last`, after which the chain is `chain`.
-    fn commit_lost(
-        &self,
-        writer: &mut StoreWriter,
-        last: Seq,
-        chain: u32,
-    ) -> Result<(), JournalError> {
-        let block = Block::for_lost(writer.tail.head + 1, last, writer.tail.chain, chain);
-        let written = self.with_store(|store| {
-            let (key, value) = block.encode();
-            store.insert(key, value)?;
-            store.sync()
-        });
-        written.map_err(|error| self.handle_failed_write(writer, error))?;
-        self.lost_ranges.note_recorded(&block);
-        writer.tail = writer.tail.after(&[block], last);
-        self.head.store(last, Ordering::Release);
+        let blocks = writer.tail.pack(&run.entries);
+        self.commit(&mut writer, &blocks, run.last())?;
+        if writer.tail.head >= self.epoch_file.logged().0 {
+            self.remove_replaced();
+        }
         Ok(())
     }
 
-    /// Writes one commit. After an error, the journal is as before or refuses all writes.
-    pub(super) fn commit(
+    /// Writes one commit, whose last record is `head`. After an error, the store is as before or refuses all writes.
+    fn commit(
         &self,
         writer: &mut StoreWriter,
-        entries: &[Entry],
+        blocks: &[Block],
         head: Seq,
     ) -> Result<(), JournalError> {
-        let blocks = writer.tail.pack(entries);
         let written = self.with_store(|store| {
             let mut unsynced = 0;
-            for block in &blocks {
+            for block in blocks {
                 let (key, value) = block.encode();
                 unsynced += value.len();
                 if unsynced > SYNC_EVERY && self.options.checks.paced {
@@ -93,7 +63,7 @@ impl SledShared {
         if let Err(error) = written {
             return Err(self.handle_failed_write(writer, error));
         }
-        writer.tail = writer.tail.after(&blocks, head);
+        writer.tail = writer.tail.after(blocks, head);
         self.head.store(head, Ordering::Release);
         Ok(())
     }
@@ -132,12 +102,12 @@ impl SledShared {
         Ok(())
     }
 
-    /// Checks that the journal can be written. Refuses after a fault, and reopens a store that could not be reopened
+    /// Checks that the store can be written. Refuses after a fault, and reopens a store that could not be reopened
     /// before.
     pub(super) fn ready(&self, writer: &StoreWriter) -> Result<(), JournalError> {
         self.refuse_after_fault()?;
         if writer.closed {
-            return Ok(());
+            return Err(io::Error::other("the store is closed").into());
         }
         if sync::read(&self.store).is_none() {
             return self.restore(&writer.tail);
@@ -171,9 +141,7 @@ fn undo(store: &BlockStore, tail: &Tail) -> Result<(), JournalError> {
         .keys(block::key(tail.head + 1, 0))
         .collect::<Result<Vec<_>, _>>();
     let beyond = beyond.map_err(|fault| store::corrupt(tail.head + 1, fault))?;
-    for keys in beyond.chunks(REMOVALS_PER_SYNC) {
-        trim::remove(store, keys)?;
-    }
+    store.remove_all(&beyond)?;
     if let Some(last) = &tail.last {
         let (key, value) = last.encode();
         store.insert(key, value)?;

@@ -2,8 +2,9 @@
 
 use hub_protocol::Seq;
 
+use super::lost::LostRanges;
 use super::open::open_with_room;
-use super::read::{self, lost::LostRanges};
+use super::read;
 use super::store::BlockStore;
 use super::{Files, OpenError, Options};
 use crate::journal::JournalError;
@@ -37,21 +38,13 @@ impl Donor {
 
     /// Returns the records from `from` on, up to about `max_bytes` but at least one.
     pub(in crate::journal) fn run(&self, from: Seq, max_bytes: usize) -> Result<Run, JournalError> {
-        let run = || {
-            read::run_in(
-                &self.store,
-                &self.lost_ranges,
-                true,
-                (from, LAST),
-                max_bytes,
-            )
-        };
+        let run = || read::run(&self.store, &self.lost_ranges, (from, LAST), max_bytes);
         super::store::caught(run)
     }
 
     /// Returns the first record from `from` on that can be read.
     pub(in crate::journal) fn next_readable(&self, from: Seq) -> Result<Option<Seq>, JournalError> {
-        let next = || read::next_in(&self.store, &self.lost_ranges, true, (from, LAST));
+        let next = || read::next_readable(&self.store, &self.lost_ranges, (from, LAST));
         super::store::caught(next)
     }
 }

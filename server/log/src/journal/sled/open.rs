@@ -1,4 +1,4 @@
-//! Opens a journal: its required records must exist and chain. Otherwise it stays closed, and the error says what to
+//! Opens a store, and checks that its records chain. Without segments a damaged one stays closed, and the error says what to
 //! do.
 
 use std::io;
@@ -10,14 +10,14 @@ use std::sync::{Mutex, RwLock};
 use hub_core::durable;
 use hub_protocol::Epoch;
 
+use super::lost::LostRanges;
 use super::place::OpenedFile;
-use super::read::lost::LostRanges;
 use super::staging::{DirLock, remove_file};
 use super::store::{self, BlockStore};
-use super::{DiskSpace, Files, SledShared, StoreWriter, disk_space, renew};
+use super::{DiskSpace, Files, SledStore, StoreWriter, disk_space, renew};
+use crate::journal::block::Tail;
 use crate::journal::epoch::{self, Anchor, EpochFile};
 use crate::journal::{JournalError, snapshot};
-use verify::TailScan;
 
 mod error;
 mod options;
@@ -25,11 +25,11 @@ mod verify;
 
 pub use error::OpenError;
 pub use options::{DurabilityChecks, JournalOrigin, Options};
-use verify::check;
+use verify::{begin_of, check};
 
-/// Opens the journal in the state directory `dir`, or creates one if there is none. With segments, a damaged store is opened
-/// as far as it can be read: [`SledShared::renew`] replaces it.
-pub(crate) fn open(dir: &Path, options: Options) -> Result<SledShared, OpenError> {
+/// Opens the store in the state directory `dir`, or creates one if there is none. With segments, a damaged store is opened as
+/// far as it can be read: [`SledStore::make_anew`] replaces it.
+pub(crate) fn open(dir: &Path, options: Options) -> Result<SledStore, OpenError> {
     let lock = DirLock::take(dir)?;
     let files = lock.files().clone();
     durable::clear_unfinished(&files.root)?;
@@ -41,7 +41,7 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<SledShared, OpenError
     let Opened {
         store,
         anchor,
-        end,
+        tail,
         damage,
     } = open_store(&files, anchor, options)?;
     // The data that a killed process wrote may be in the page cache only, but counts as stored from here on. sled
@@ -53,21 +53,11 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<SledShared, OpenError
         Some(_) => Some(OpenedFile::at(&files.disk, files.db())?),
         None => None,
     };
-    let (logged, since) = if anchor.has_segments() {
-        ((anchor.synced, anchor.chain), 0)
-    } else {
-        ((end.tail.head, end.tail.chain), end.bytes_since)
-    };
-    let bytes = anchor.bytes + since;
     let epoch_file = EpochFile::open(&*files.disk, &files.epoch(), anchor)?;
-    let shared = SledShared {
-        epoch: anchor.epoch,
-        logged: Mutex::new(logged),
-        head: AtomicU64::new(end.tail.head),
-        earliest: AtomicU64::new(anchor.first),
-        bytes: AtomicU64::new(bytes),
+    Ok(SledStore {
+        head: AtomicU64::new(tail.head),
         writer: Mutex::new(StoreWriter {
-            tail: end.tail,
+            tail,
             closed: false,
         }),
         store: RwLock::new(store),
@@ -75,15 +65,13 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<SledShared, OpenError
         fault: Mutex::new(None),
         damage: Mutex::new(damage),
         is_too_large: AtomicBool::new(is_too_large),
-        lost_ranges: LostRanges::default(),
+        lost: LostRanges::default(),
         epoch_file,
         place: Mutex::new(place),
         options,
         files,
         _lock: lock.into_file(),
-    };
-    shared.mark()?;
-    Ok(shared)
+    })
 }
 
 /// An opened store.
@@ -91,7 +79,7 @@ struct Opened {
     /// `None` if sled cannot open it.
     store: Option<BlockStore>,
     anchor: Anchor,
-    end: TailScan,
+    tail: Tail,
     /// Why it must be made anew; then its end does not count.
     damage: Option<String>,
 }
@@ -118,9 +106,7 @@ fn open_store(
         return Ok(damaged(Some(store), Some(anchor), reason));
     }
     // sled may panic on unexpected data.
-    let checked = catch_unwind(AssertUnwindSafe(|| {
-        check(&store, &anchor, files, options.checks)
-    }));
+    let checked = catch_unwind(AssertUnwindSafe(|| check(&store, &anchor, files)));
     let panicked = |_| {
         Err(OpenError::Broken {
             at: anchor.first,
@@ -128,10 +114,10 @@ fn open_store(
         })
     };
     match checked.unwrap_or_else(panicked) {
-        Ok(end) => Ok(Opened {
+        Ok(tail) => Ok(Opened {
             store: Some(store),
             anchor,
-            end,
+            tail,
             damage: None,
         }),
         Err(error) if has_segments && is_damage(&error) => {
@@ -150,7 +136,7 @@ fn damaged(store: Option<BlockStore>, anchor: Option<Anchor>, reason: String) ->
     Opened {
         store,
         anchor,
-        end: TailScan::new(&anchor),
+        tail: begin_of(&anchor),
         damage: Some(reason),
     }
 }
@@ -158,7 +144,7 @@ fn damaged(store: Option<BlockStore>, anchor: Option<Anchor>, reason: String) ->
 /// Returns what is wrong with a store, without the advice for a journal that is refused.
 fn defect(error: OpenError) -> String {
     match error {
-        OpenError::Empty { .. } => "sled's file is missing or empty".into(),
+        OpenError::Behind { .. } => "sled's file is missing".into(),
         OpenError::Broken { at, reason } => format!("it is broken at record {at}: {reason}"),
         error => error.to_string(),
     }
@@ -167,7 +153,7 @@ fn defect(error: OpenError) -> String {
 /// Whether the store is damaged, rather than not available.
 fn is_damage(error: &OpenError) -> bool {
     match error {
-        OpenError::Broken { .. } | OpenError::Behind { .. } | OpenError::Empty { .. } => true,
+        OpenError::Broken { .. } | OpenError::Behind { .. } => true,
         OpenError::Io(error) => {
             matches!(
                 error.kind(),
@@ -184,7 +170,7 @@ fn is_damage(error: &OpenError) -> bool {
 }
 
 /// Reads the epoch file; `None` if there is none, because no journal was made here yet.
-pub(crate) fn read_anchor(files: &Files) -> Result<Option<Anchor>, OpenError> {
+pub fn read_anchor(files: &Files) -> Result<Option<Anchor>, OpenError> {
     let anchor =
         EpochFile::read(&*files.disk, &files.epoch()).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => OpenError::NoEpoch,
@@ -205,32 +191,34 @@ fn open_sled(
     checks: DurabilityChecks,
 ) -> Result<BlockStore, OpenError> {
     // Without this check, sled would create an empty file.
-    if let Some(anchor) = anchor.filter(|_| checks.epoch && !files.db().exists()) {
-        return Err(OpenError::Empty {
-            synced: anchor.synced,
-        });
+    if let Some(anchor) = anchor.filter(|_| !files.db().exists()) {
+        let (head, synced) = (anchor.first - 1, anchor.synced);
+        return Err(OpenError::Behind { head, synced });
     }
     if files.are_only_replaced()? {
         return Err(OpenError::Replaced);
     }
-    prepare(&files.journal())?;
+    durable::private_dir(&files.journal())?;
     if anchor.is_none() {
         // An interrupted first start may have left incomplete settings; sled writes them again.
         remove_file(&files.settings())?;
     }
-    let store = with_reserve(files, || open_with_room(&files.journal(), checks.fdatasync))?;
+    let release = || disk_space::release(&files.reserve());
+    let store = with_reserve(release, || {
+        open_with_room(&files.journal(), checks.fdatasync)
+    })?;
     durable::sync_dir(&files.root)?;
     Ok(store)
 }
 
 /// Runs `act`. If the disk is full, releases the reserve and runs it once more.
 pub(crate) fn with_reserve<T>(
-    files: &Files,
+    release: impl FnOnce(),
     act: impl Fn() -> Result<T, OpenError>,
 ) -> Result<T, OpenError> {
     match act() {
         Err(OpenError::Full) => {
-            disk_space::release(&files.reserve());
+            release();
             act()
         }
         done => done,
@@ -250,12 +238,6 @@ pub(crate) fn open_with_room(journal: &Path, fdatasync: bool) -> Result<BlockSto
         }
         error => error,
     })
-}
-
-/// Creates sled's directory for its owner only, and removes partial files that would prevent sled from opening.
-pub(crate) fn prepare(journal: &Path) -> io::Result<()> {
-    durable::private_dir(journal)?;
-    durable::clear(journal, "generating")
 }
 
 pub(crate) fn sled_error(error: ::sled::Error) -> OpenError {

@@ -1,100 +1,71 @@
-//! Reads entries from the store. Records that cannot be read are skipped, see [`lost`].
+//! Reads records from the store.
 
-use hub_core::sync;
 use hub_protocol::Seq;
 
-use super::SledShared;
+use super::lost::LostRanges;
 use super::store::{self, BlockStore, ReadError};
+use crate::journal::JournalError;
+use crate::journal::block;
 use crate::journal::disk::Run;
-use crate::journal::{Entry, JournalError};
 
-pub(super) mod lost;
+/// How many numbers are tried one by one behind a page that cannot be read; more than the records of several pages.
+const NEAR: u64 = 4096;
 
-use lost::LostRanges;
-
-impl SledShared {
-    /// Returns entries from `from` on, see [`crate::journal::Journal::read`].
-    pub(super) fn read(&self, from: Seq, max_bytes: usize) -> Result<Vec<Entry>, JournalError> {
-        let (mut at, head) = (from, self.head());
-        loop {
-            let earliest = self.earliest();
-            at = at.max(earliest);
-            if at > head {
-                return Ok(Vec::new());
-            }
-            match self.run(at, head, max_bytes) {
-                Ok(run) => return Ok(run.entries),
-                // The records may have been trimmed meanwhile; then read again.
-                Err(_) if self.earliest() != earliest => {}
-                Err(JournalError::Corrupt { at: broken, reason }) => {
-                    at = self.with_store(|store| self.step_over(store, broken, head, &reason))?;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Returns the records from `from` to `to`, see [`crate::journal::disk::Store::run`].
-    pub(super) fn run(&self, from: Seq, to: Seq, max_bytes: usize) -> Result<Run, JournalError> {
-        if !self.is_there() {
-            return Err(store::corrupt(from, ReadError::missing()));
-        }
-        let chained = self.options.checks.chain;
-        self.with_store(|store| run_in(store, &self.lost_ranges, chained, (from, to), max_bytes))
-    }
-
-    /// Returns the first record from `from` to `to` that can be read; `None` if there is none.
-    pub(super) fn next_readable(&self, from: Seq, to: Seq) -> Result<Option<Seq>, JournalError> {
-        if !self.is_there() {
-            return Ok(None);
-        }
-        let chained = self.options.checks.chain;
-        self.with_store(|store| next_in(store, &self.lost_ranges, chained, (from, to)))
-    }
-
-    /// Whether there is a store. One that a full disk closed is there.
-    fn is_there(&self) -> bool {
-        // A renewal holds the store, so its place says what is there after it.
-        let store = sync::read(&self.store);
-        store.is_some() || sync::lock(&self.place).is_some()
-    }
-}
-
-/// Returns the first record of `store` in a range that can be read; `None` if there is none.
-pub(super) fn next_in(
+/// Returns the first record of `store` in a range that can be read; `None` if there is none. It may pass over readable records
+/// between unreadable ones if these are more than [`NEAR`].
+pub(super) fn next_readable(
     store: &BlockStore,
-    lost_ranges: &LostRanges,
-    chained: bool,
+    lost: &LostRanges,
     (from, to): (Seq, Seq),
 ) -> Result<Option<Seq>, JournalError> {
-    let mut next = Some(from);
-    while let Some(at) = next {
-        if let Ok(run) = run_in(store, lost_ranges, chained, (at, to), 0) {
-            return Ok(Some(run.entries[0].seq));
-        }
-        // The rest of its block cannot be read either; a record whose first block can be read may lack a later one.
-        next = lost::next_readable(store, at + 1, to)?;
+    let readable_at = |at| match run(store, lost, (at, to), 0) {
+        Ok(run) => Ok(Some(run.entries[0].seq)),
+        Err(JournalError::Corrupt { .. }) => Ok(None),
+        Err(error) => Err(error),
+    };
+    let (mut unreadable, mut at, mut step) = (from, from, 1);
+    while at <= to && readable_at(at)?.is_none() {
+        unreadable = at;
+        at = match store.keys(block::key(at + 1, 0)).next() {
+            None => return Ok(None),
+            Some(Ok(key)) => block::seq_of(key),
+            Some(Err(_)) => {
+                if at - from >= NEAR {
+                    step *= 2;
+                }
+                at.saturating_add(step)
+            }
+        };
     }
-    Ok(None)
+    // A long step may have passed over readable records.
+    let mut readable = at.min(to);
+    while readable > unreadable + 1 {
+        let middle = unreadable + (readable - unreadable) / 2;
+        if readable_at(middle)?.is_some() {
+            readable = middle;
+        } else {
+            unreadable = middle;
+        }
+    }
+    readable_at(readable)
 }
 
 /// Returns the records of `store` in a range, up to about `max_bytes` but at least one.
-pub(super) fn run_in(
+pub(super) fn run(
     store: &BlockStore,
-    lost_ranges: &LostRanges,
-    chained: bool,
+    lost: &LostRanges,
     (from, to): (Seq, Seq),
     max_bytes: usize,
 ) -> Result<Run, JournalError> {
     let (mut run, mut size, mut at) = (None::<Run>, 0, from);
     let mut before = 0;
-    for checked in store.checked_blocks(from, chained)? {
+    for checked in store.checked_blocks(from)? {
         let checked = match checked {
             Err(_) if run.is_some() => break,
             checked => checked?,
         };
         let block = &checked.block;
-        lost_ranges.note_recorded(block);
+        lost.note_recorded(block);
         if block.part == 0 {
             let is_within = from > block.first && !block.is_lost();
             let chain = is_within.then(|| block.chain_at(from - 1)).flatten();

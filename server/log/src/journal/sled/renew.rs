@@ -12,7 +12,7 @@ use super::append::reopen;
 use super::place::OpenedFile;
 use super::staging::{is_there, remove_all, remove_file};
 use super::store::{self, BlockStore};
-use super::{Files, SledShared, disk_space, open};
+use super::{Files, SledStore, disk_space};
 use crate::journal::JournalError;
 use crate::journal::block::Tail;
 use crate::journal::epoch::Anchor;
@@ -22,28 +22,13 @@ const SMALL: u64 = 64 << 20;
 /// sled's file is at most as many times larger than its records while it is filled.
 const ROOM: u64 = 4;
 
-impl SledShared {
-    pub(super) fn damage(&self) -> Option<String> {
-        sync::lock(&self.damage).clone()
-    }
-
-    pub(super) fn report_damage(&self, reason: String) {
-        let mut damage = sync::lock(&self.damage);
-        if damage.is_none() {
-            tracing::warn!(
-                reason,
-                "the store is damaged: its records are read from the segments"
-            );
-            *damage = Some(reason);
-        }
-    }
-
+impl SledStore {
     /// Moves the store away, and opens an empty one.
-    pub(super) fn renew(&self) -> Result<(), JournalError> {
+    pub(super) fn make_anew(&self) -> Result<(), JournalError> {
         let mut writer = self.writer();
         self.refuse_after_fault()?;
         let mut slot = sync::write(&self.store);
-        // The scrubber must not find that its file is gone.
+        // A check of the place must not find that its file is gone.
         let was_there = sync::lock(&self.place).take().is_some();
         // Its last sync does not matter any more.
         let _ = BlockStore::close(slot.take());
@@ -55,7 +40,7 @@ impl SledShared {
         };
         self.head.store(writer.tail.head, Ordering::Release);
         self.move_away(was_there).map_err(store::io_error)?;
-        open::prepare(&self.files.journal()).map_err(store::io_error)?;
+        durable::private_dir(&self.files.journal()).map_err(store::io_error)?;
         let store = reopen(&self.files, self.options.checks)?;
         durable::sync_dir(&self.files.root)?;
         remove_file(&self.files.suspect())?;
@@ -80,7 +65,7 @@ impl SledShared {
         remove_all(&files.damaged())?;
         fs::rename(files.journal(), files.damaged())?;
         durable::sync_dir(&files.root)?;
-        if disk_space::free_bytes(&files.reserve()) < ROOM * self.kept() + SMALL {
+        if disk_space::free_bytes(&files.reserve()) < ROOM * self.epoch_file.bytes() + SMALL {
             remove_all(&files.damaged())?;
         }
         Ok(())
@@ -89,7 +74,7 @@ impl SledShared {
     /// Removes the old store, unless records are lost that it may still hold.
     pub(super) fn remove_replaced(&self) {
         let damaged = self.files.damaged();
-        if !is_there(&damaged).unwrap_or(false) || !self.lost_ranges.all().is_empty() {
+        if !is_there(&damaged).unwrap_or(false) || !self.lost.all().is_empty() {
             return;
         }
         match remove_all(&damaged) {

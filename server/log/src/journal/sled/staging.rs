@@ -111,37 +111,21 @@ fn finish(files: &Files) -> io::Result<()> {
     Ok(())
 }
 
-/// Moves the files of `journal.made` to their places. Returns the paths of the replaced files.
+/// Moves the files of `journal.made` to their places, one rename after another. What is already there was moved by an
+/// interrupted run. Returns the paths of the replaced files.
 fn move_into_place(files: &Files) -> io::Result<Vec<PathBuf>> {
-    let mut replaced = Vec::new();
-    while let Some(step) = next_step(files)? {
-        match step {
-            InstallStep::Replace(path) => replaced.push(rename_aside(&OsDisk, &path)?),
-            InstallStep::Move(new, place) => fs::rename(new, place)?,
-        }
-        durable::sync_dir(&files.root)?;
-    }
-    // This process wrote and synced the new journal without an error, so the page cache can be trusted.
-    remove_file(&files.suspect())?;
-    remove_all(&files.staged())?;
-    durable::sync_dir(&files.root)?;
-    Ok(replaced)
-}
-
-/// One rename on the way to the new journal.
-enum InstallStep {
-    /// Renames a replaced file to a free name.
-    Replace(PathBuf),
-    /// Moves a new file to its place.
-    Move(PathBuf, PathBuf),
-}
-
-/// Returns the next outstanding rename; `None` if all are done.
-fn next_step(files: &Files) -> io::Result<Option<InstallStep>> {
     let new = Files::new(&files.staged());
+    let mut replaced = Vec::new();
+    let mut put_aside = |path: &Path| -> io::Result<()> {
+        if is_there(path)? {
+            replaced.push(rename_aside(path)?);
+            durable::sync_dir(&files.root)?;
+        }
+        Ok(())
+    };
     // The new journal has a new epoch file, so an existing log belongs to the old journal.
-    if is_there(&new.epoch())? && is_there(&files.wal())? {
-        return Ok(Some(InstallStep::Replace(files.wal())));
+    if is_there(&new.epoch())? {
+        put_aside(&files.wal())?;
     }
     let pairs = [
         (new.journal(), files.journal()),
@@ -151,26 +135,27 @@ fn next_step(files: &Files) -> io::Result<Option<InstallStep>> {
     ];
     for (new, place) in pairs {
         if is_there(&new)? {
-            let is_taken = is_there(&place)?;
-            return Ok(Some(if is_taken {
-                InstallStep::Replace(place)
-            } else {
-                InstallStep::Move(new, place)
-            }));
+            put_aside(&place)?;
+            fs::rename(new, place)?;
+            durable::sync_dir(&files.root)?;
         }
     }
-    Ok(None)
+    // This process wrote and synced the new journal without an error, so the page cache can be trusted.
+    remove_file(&files.suspect())?;
+    remove_all(&files.staged())?;
+    durable::sync_dir(&files.root)?;
+    Ok(replaced)
 }
 
 /// Renames `path` to an unused name, so that earlier replaced files stay. Returns the new path.
-fn rename_aside(disk: &dyn Disk, path: &Path) -> io::Result<PathBuf> {
+fn rename_aside(path: &Path) -> io::Result<PathBuf> {
     let mut unused = path.with_extension("replaced");
     let mut number = 2;
-    while disk.is_there(&unused)? {
+    while is_there(&unused)? {
         unused = path.with_extension(format!("replaced.{number}"));
         number += 1;
     }
-    disk.rename(path, &unused)?;
+    fs::rename(path, &unused)?;
     Ok(unused)
 }
 

@@ -23,19 +23,6 @@ const CACHE_BYTES: u64 = 48 << 20;
 /// The longest time to wait for sled's threads, which hold the file for a moment after it was closed.
 const REOPEN_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The result of looking up a record.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Probe {
-    /// A block that begins with this record; it is the requested record or a later one.
-    Block(Seq),
-    /// A later part of this record.
-    Part(Seq),
-    /// A block that cannot be read.
-    Broken,
-    /// No block: the store ends before the record.
-    Nothing,
-}
-
 /// A block that was read, and that chains to the one before.
 pub(crate) struct CheckedBlock {
     pub(crate) key: BlockKey,
@@ -174,8 +161,18 @@ impl BlockStore {
         self.db.insert(key, value).map(drop).map_err(write_error)
     }
 
-    pub(crate) fn remove(&self, key: BlockKey) -> Result<(), JournalError> {
-        self.db.remove(key).map(drop).map_err(write_error)
+    /// Removes blocks durably, with one sync.
+    pub(crate) fn remove(&self, keys: &[BlockKey]) -> Result<(), JournalError> {
+        for key in keys {
+            self.db.remove(key).map_err(write_error)?;
+        }
+        self.sync()
+    }
+
+    /// Removes any number of blocks durably.
+    pub(crate) fn remove_all(&self, keys: &[BlockKey]) -> Result<(), JournalError> {
+        keys.chunks(REMOVALS_PER_SYNC)
+            .try_for_each(|keys| self.remove(keys))
     }
 
     /// Makes all writes so far durable.
@@ -242,13 +239,11 @@ impl BlockStore {
     }
 
     /// Returns the blocks from the one of the record `from` on. An error names the first record that cannot be read.
-    /// `chained` is off only in tests.
     pub(crate) fn checked_blocks(
         &self,
         from: Seq,
-        chained: bool,
     ) -> Result<impl Iterator<Item = Result<CheckedBlock, JournalError>>, JournalError> {
-        let (mut reader, mut next) = (ChainReader::new(chained), from);
+        let (mut reader, mut next) = (ChainReader::default(), from);
         let blocks = self.blocks(self.start_of(from)?);
         Ok(blocks.map(move |found| {
             let read = found.and_then(|(key, block)| Ok((reader.step(&block)?, key, block)));
@@ -265,19 +260,6 @@ impl BlockStore {
                 next,
             })
         }))
-    }
-
-    /// Looks up the block of the record `at`, or the first one after it.
-    pub(crate) fn probe(&self, at: Seq) -> Result<Probe, JournalError> {
-        match self.blocks(block::key(at, 0)).next() {
-            None => Ok(Probe::Nothing),
-            Some(Ok((_, block))) if block.part == 0 => Ok(Probe::Block(block.first)),
-            Some(Ok((_, block))) => Ok(Probe::Part(block.first)),
-            Some(Err(fault)) => match corrupt(at, fault) {
-                JournalError::Corrupt { .. } => Ok(Probe::Broken),
-                error => Err(error),
-            },
-        }
     }
 }
 

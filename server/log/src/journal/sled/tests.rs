@@ -3,29 +3,31 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::journal::Journal as _;
 use crate::journal::block::{self, Block};
 use crate::journal::snapshot::Snapshots;
 use crate::journal::testing::{
     all, append, append_all, entries, is_readable_from_every_cursor, sizes,
 };
+use crate::testing::StoreAlone;
 
-fn open(dir: &Path) -> SledJournal {
+fn open(dir: &Path) -> StoreAlone {
     let options = Options {
         reserve_bytes: 0,
         floor_bytes: 0,
         ..Options::default()
     };
-    SledJournal::open(dir, options).unwrap()
+    StoreAlone::open(dir, options).unwrap()
 }
 
-fn fresh() -> (tempfile::TempDir, SledJournal) {
+fn fresh() -> (tempfile::TempDir, StoreAlone) {
     let dir = tempfile::tempdir().unwrap();
     let journal = open(dir.path());
     (dir, journal)
 }
 
 /// Returns a journal of so many records, each in a block of its own.
-fn of_blocks(records: usize) -> (tempfile::TempDir, SledJournal) {
+fn of_blocks(records: usize) -> (tempfile::TempDir, StoreAlone) {
     let (dir, journal) = fresh();
     append(&journal, &vec![3000; records]);
     (dir, journal)
@@ -84,15 +86,15 @@ fn a_cut_commit_far_behind_the_newest_snapshot_is_dropped_alone() {
     let stored = append_all(&journal, &[vec![3000; 4], vec![3000; 4]]);
     let cut = pack(&journal, &[3000; 4]);
     // The segments have more, and a snapshot includes that.
-    journal.begin_segments().unwrap();
+    journal.0.epoch_file.begin_segments().unwrap();
     let (logged, chain) = (journal.head() + 100, 1);
-    journal.note_logged((logged, chain), 0);
+    journal.0.epoch_file.note((logged, chain), 0);
     let snapshots = Snapshots::new(&Files::new(dir.path()).snapshots(), journal.epoch());
     snapshots.save(logged, b"{}").unwrap();
     drop(journal);
     insert(dir.path(), &cut[..2]);
     let journal = open(dir.path());
-    assert_eq!(journal.damage(), None);
+    assert_eq!(journal.0.damage(), None);
     assert_eq!(journal.head(), stored.len() as u64);
     assert_eq!(all(&journal), stored);
 }
@@ -105,9 +107,9 @@ fn a_record_in_several_blocks_is_read_whole_with_any_limit() {
 }
 
 /// Returns the blocks of the next commit without storing them.
-fn pack(journal: &SledJournal, sizes: &[usize]) -> Vec<Block> {
+fn pack(journal: &StoreAlone, sizes: &[usize]) -> Vec<Block> {
     let entries = entries(journal.head() + 1, sizes);
-    journal.shared.writer().tail.pack(&entries)
+    journal.0.writer().tail.pack(&entries)
 }
 
 /// Stores blocks without updating the journal, as a hub that was killed during a commit leaves them.
@@ -123,16 +125,28 @@ fn insert(dir: &Path, blocks: &[Block]) {
 /// Removes the blocks of these records from a closed journal.
 pub(in crate::journal) fn remove_blocks(dir: &Path, seqs: &[Seq]) {
     let store = BlockStore::open(&Files::new(dir).journal(), true).unwrap();
-    for seq in seqs {
-        store.remove(block::key(*seq, 0)).unwrap();
-    }
-    store.sync().unwrap();
+    let keys: Vec<_> = seqs.iter().map(|seq| block::key(*seq, 0)).collect();
+    store.remove(&keys).unwrap();
 }
 
-/// Returns a call that closes the store as a full disk does, when it cannot be opened again at once.
-pub(in crate::journal) fn closing(journal: &SledJournal) -> impl Fn() + use<> {
-    let shared = Arc::clone(&journal.shared);
-    move || drop(sync::write(&shared.store).take())
+/// Makes the block of a record of an open store unreadable.
+pub(in crate::journal) fn break_block(store: &SledStore, seq: Seq) {
+    let broken = |store: &BlockStore| store.insert(block::key(seq, 0), b"broken".to_vec());
+    store.with_store(broken).unwrap();
+}
+
+/// Removes all blocks of an open store, as sled may do without an error.
+pub(in crate::journal) fn remove_all_blocks(store: &SledStore) {
+    let removed = |store: &BlockStore| {
+        let keys: Vec<_> = store.keys(block::key(0, 0)).map(Result::unwrap).collect();
+        store.remove(&keys)
+    };
+    store.with_store(removed).unwrap();
+}
+
+/// Closes the store as a full disk does, when it cannot be opened again at once.
+pub(in crate::journal) fn close_as_full(store: &SledStore) {
+    drop(sync::write(&store.store).take());
 }
 
 #[test]
@@ -142,66 +156,19 @@ fn an_empty_journal_begins_at_record_one() {
     assert!(journal.read(1, 100).unwrap().is_empty());
 }
 
-/// Removes the block of a record, as sled may do without an error.
-fn remove(journal: &SledJournal, seq: Seq) {
-    let removed = |store: &BlockStore| store.remove(block::key(seq, 0));
-    journal.shared.with_store(removed).unwrap();
-}
-
 #[test]
 fn a_record_that_lacks_a_later_block_is_not_readable() {
     let (_dir, journal) = fresh();
     append_all(&journal, &[vec![10], vec![20_000], vec![10]]);
-    let removed = |store: &BlockStore| store.remove(block::key(2, 1));
-    journal.shared.with_store(removed).unwrap();
-    assert_eq!(Store::next_readable(&journal, 2, 3).unwrap(), Some(3));
-}
-
-const LOST_20: LostRange = LostRange {
-    from: 20,
-    to: 20,
-    recorded: false,
-};
-
-#[test]
-fn a_scrub_finds_a_lost_record() {
-    let (_dir, journal) = of_blocks(40);
-    remove(&journal, 20);
-    let mut at = 1;
-    while at <= 40 {
-        at = journal.scrub_some(at).unwrap();
-    }
-    assert_eq!(journal.lost_ranges(), [LOST_20]);
-}
-
-#[test]
-fn a_lost_record_that_a_reader_finds_is_reported_and_appends_go_on() {
-    let (_dir, journal) = of_blocks(40);
-    remove(&journal, 20);
-    assert_eq!(journal.read(20, 1).unwrap()[0].seq, 21);
-    assert_eq!(journal.lost_at(20), Some(LOST_20));
-    // The loss does not affect new records.
-    assert_eq!(journal.health(), Health::Sound);
-    journal.append(&entries(41, &[1])).unwrap();
-}
-
-#[test]
-fn a_journal_whose_end_is_unreadable_refuses_appends() {
-    let (_dir, journal) = of_blocks(40);
-    for seq in 20..=40 {
-        remove(&journal, seq);
-    }
-    let corrupt = |it: JournalError| matches!(it, JournalError::Corrupt { at: 20, .. });
-    assert!(journal.read(20, 1).is_err_and(corrupt));
-    assert!(matches!(journal.health(), Health::Corrupt { at: 20, .. }));
-    let refused = journal.append(&entries(41, &[1]));
-    assert!(matches!(refused, Err(JournalError::Corrupt { .. })));
+    let removed = |store: &BlockStore| store.remove(&[block::key(2, 1)]);
+    journal.0.with_store(removed).unwrap();
+    assert_eq!(journal.0.next_readable(2, 3).unwrap(), Some(3));
 }
 
 #[test]
 fn a_panic_of_sled_is_an_error() {
     let (_dir, journal) = fresh();
-    let called: Result<(), _> = journal.shared.with_store(|_| panic!("as sled does"));
+    let called: Result<(), _> = journal.0.with_store(|_| panic!("as sled does"));
     assert!(matches!(called, Err(JournalError::Io(_))));
 }
 
@@ -209,7 +176,7 @@ fn a_panic_of_sled_is_an_error() {
 fn a_store_that_cannot_be_reopened_fails_the_journal() {
     let (dir, journal) = fresh();
     // The state after a full disk, when the store could not be reopened at once.
-    drop(journal.shared.store.write().unwrap().take());
+    close_as_full(&journal.0);
     std::fs::remove_dir_all(dir.path().join("journal")).unwrap();
     std::fs::write(dir.path().join("journal"), b"").unwrap();
     let refused = journal.append(&entries(1, &[1]));
@@ -220,13 +187,12 @@ fn a_store_that_cannot_be_reopened_fails_the_journal() {
 #[test]
 fn a_failed_journal_writes_neither_records_nor_the_epoch_file() {
     let (dir, journal) = fresh();
-    drop(sync::lock(&journal.scrubber).take());
     append(&journal, &[3000; 40]);
     let failure = std::io::Error::other("a write failed").into();
-    journal.handle_failed_log_write(&failure);
+    journal.0.handle_failed_log_write(&failure);
     assert!(journal.append(&entries(41, &[1])).is_err());
     assert!(journal.trim(30).is_err());
-    journal.shared.mark().unwrap();
+    journal.0.mark();
     let anchor = EpochFile::read(&OsDisk, &dir.path().join("epoch"))
         .unwrap()
         .unwrap();
@@ -235,26 +201,9 @@ fn a_failed_journal_writes_neither_records_nor_the_epoch_file() {
 }
 
 /// Returns the size of the kept entries in bytes.
-fn kept(journal: &SledJournal) -> u64 {
+fn kept(journal: &StoreAlone) -> u64 {
     let all = all(journal);
     all.iter().map(|it| block::stored_len(it) as u64).sum()
-}
-
-#[test]
-fn a_trim_skips_unreadable_blocks() {
-    for broken in [&[1][..], &[20], &[20, 21, 22], &[59, 60], &[60, 61]] {
-        let (_dir, journal) = of_blocks(100);
-        for seq in broken {
-            let broken = |store: &BlockStore| store.insert(block::key(*seq, 0), b"broken".to_vec());
-            journal.shared.with_store(broken).unwrap();
-        }
-        journal.trim(60).unwrap();
-        let earliest = (60..=100).find(|seq| !broken.contains(seq)).unwrap();
-        assert_eq!(journal.earliest(), earliest, "{broken:?}");
-        let left = journal.shared.with_store(|store| Ok(store.first()));
-        assert_eq!(left.unwrap().unwrap(), Some(block::key(earliest, 0)));
-        assert_eq!(all(&journal).len() as u64, 101 - earliest);
-    }
 }
 
 #[test]
@@ -264,12 +213,12 @@ fn the_rest_of_a_failed_trim_is_dropped_and_not_counted_again() {
         let blocks = store.blocks(block::key(0, 0));
         blocks.map(|found| found.unwrap().1.encode()).collect()
     };
-    let before = journal.shared.with_store(|store| Ok(blocks(store)));
+    let before = journal.0.with_store(|store| Ok(blocks(store)));
     journal.trim(190).unwrap();
     let earliest = journal.earliest();
     assert!(earliest > 1);
     journal
-        .shared
+        .0
         .with_store(|store| {
             let left = before?.into_iter();
             left.filter(|(key, _)| block::seq_of(*key) < earliest)
@@ -279,23 +228,6 @@ fn the_rest_of_a_failed_trim_is_dropped_and_not_counted_again() {
     journal.trim(190).unwrap();
     assert!(journal.earliest() > earliest);
     assert_eq!(journal.bytes(), kept(&journal));
-    let first = journal.shared.with_store(|store| Ok(blocks(store)[0].0));
+    let first = journal.0.with_store(|store| Ok(blocks(store)[0].0));
     assert_eq!(block::seq_of(first.unwrap()), journal.earliest());
-}
-
-/// Removed protection: sled may lose a segment without an error, and readers would skip its records unnoticed.
-#[test]
-fn without_the_chain_check_a_lost_block_is_skipped_unnoticed() {
-    for chain in [true, false] {
-        let (dir, journal) = of_blocks(40);
-        drop(journal);
-        let store = BlockStore::open(&Files::new(dir.path()).journal(), true).unwrap();
-        store.remove(block::key(20, 0)).unwrap();
-        store.sync().unwrap();
-        drop(store);
-        let mut options = Options::default();
-        options.checks.chain = chain;
-        let opened = SledJournal::open(dir.path(), options);
-        assert_eq!(opened.is_err(), chain);
-    }
 }

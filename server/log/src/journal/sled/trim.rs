@@ -2,16 +2,13 @@
 //!
 //! The epoch file is updated first, so a crash in between leaves extra blocks and never looks like a loss.
 
-use std::io;
-use std::sync::atomic::Ordering;
-
 use hub_protocol::Seq;
 
-use super::SledShared;
-use super::read::lost;
+use super::SledStore;
 use super::store::{self, BlockStore, REMOVALS_PER_SYNC, ReadError};
 use crate::journal::JournalError;
 use crate::journal::block::{self, BlockKey};
+use crate::journal::disk::Store as _;
 
 /// The number of blocks dropped by one call. The writer waits for at most [`REMOVALS_PER_SYNC`] of them.
 const BLOCKS_PER_CALL: usize = 64;
@@ -24,24 +21,26 @@ struct TrimmedPrefix {
     chain: u32,
 }
 
-impl SledShared {
+impl SledStore {
     /// Drops up to [`BLOCKS_PER_CALL`] blocks below `below`.
-    pub(super) fn trim(&self, below: Seq) -> Result<(), JournalError> {
-        if below <= self.earliest() {
+    pub(super) fn drop_below(&self, below: Seq) -> Result<(), JournalError> {
+        if below <= self.epoch_file.earliest() {
             return Ok(());
         }
         self.ready(&self.writer())?;
-        let (earliest, below) = (self.earliest(), below.min(self.head()));
-        let head = self.head();
-        let Some(prefix) = self.with_store(|store| prefix(store, earliest, below, head))? else {
+        let (earliest, below) = (self.epoch_file.earliest(), below.min(self.head()));
+        let Some(prefix) = self.with_store(|store| prefix(store, earliest, below))? else {
             return Ok(());
         };
-        self.anchor_at(&prefix).map_err(store::io_error)?;
-        self.earliest.store(prefix.first, Ordering::Release);
+        {
+            let _writer = self.writer();
+            let begun = { &self.epoch_file }.begin_at(prefix.first, prefix.chain, prefix.bytes);
+            begun.map_err(store::io_error)?;
+        }
         for keys in prefix.keys.chunks(self.removals_per_sync()) {
             let writer = self.writer();
             self.ready(&writer)?;
-            if let Err(error) = self.with_store(|store| remove(store, keys)) {
+            if let Err(error) = self.with_store(|store| store.remove(keys)) {
                 return Err(self.handle_failed_write(&writer, error));
             }
         }
@@ -55,69 +54,41 @@ impl SledShared {
             BLOCKS_PER_CALL
         }
     }
-
-    fn anchor_at(&self, prefix: &TrimmedPrefix) -> io::Result<()> {
-        let _writer = self.writer();
-        self.epoch_file.update(|anchor| {
-            anchor.first = prefix.first;
-            anchor.first_chain = prefix.chain;
-            anchor.bytes = anchor.bytes.saturating_sub(prefix.bytes);
-        })?;
-        let less = |bytes: u64| Some(bytes.saturating_sub(prefix.bytes));
-        let _ = self
-            .bytes
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        Ok(())
-    }
 }
 
 /// Returns the blocks to drop below `below`; `None` if there are none. Blocks below `earliest` are left over from a
-/// failed trim: they are dropped too, but not counted again. Unreadable blocks are dropped if their keys can be read.
+/// failed trim: they are dropped too, but not counted again.
 fn prefix(
     store: &BlockStore,
     earliest: Seq,
     below: Seq,
-    head: Seq,
 ) -> Result<Option<TrimmedPrefix>, JournalError> {
-    let mut prefix = TrimmedPrefix {
-        keys: Vec::new(),
-        bytes: 0,
-        first: 0,
-        chain: 0,
-    };
-    let mut at = match store.first() {
-        Ok(None) => return Ok(None),
-        Ok(Some(first)) => first,
-        Err(_) => block::key(earliest, 0),
-    };
-    let (mut counted, mut behind) = (0, block::seq_of(at));
-    loop {
-        for block in store.blocks(at) {
-            let Ok((key, block)) = block else { break };
-            let is_kept = block.part == 0 && (block.last() >= below || counted >= BLOCKS_PER_CALL);
-            if is_kept {
-                (prefix.first, prefix.chain) = (block.first, block.chain);
-                return Ok(Some(prefix).filter(|it| !it.keys.is_empty() || it.first > earliest));
-            }
-            if block.first >= earliest {
-                prefix.bytes += block.body_len();
-                counted += 1;
-            }
-            prefix.keys.push(key);
-            behind = block.last() + 1;
+    let corrupt = |fault| store::corrupt(earliest, fault);
+    match store.first().map_err(corrupt)? {
+        None => return Ok(None),
+        Some(first) if block::seq_of(first) > earliest => {
+            return Err(corrupt(ReadError::missing()));
         }
-        let next = lost::next_readable(store, behind, head)?;
-        let next = next.ok_or_else(|| store::corrupt(behind, ReadError::missing()))?;
-        let unreadable = store.keys(block::key(behind, 0)).map_while(Result::ok);
-        at = block::key(next, 0);
-        prefix.keys.extend(unreadable.take_while(|key| *key < at));
+        Some(_) => {}
     }
-}
-
-/// Removes blocks durably.
-pub(super) fn remove(store: &BlockStore, keys: &[BlockKey]) -> Result<(), JournalError> {
-    for key in keys {
-        store.remove(*key)?;
+    let (mut keys, mut bytes, mut counted) = (Vec::new(), 0, 0);
+    for found in store.blocks(block::key(0, 0)) {
+        let (key, block) = found.map_err(corrupt)?;
+        if block.part == 0 && (block.last() >= below || counted >= BLOCKS_PER_CALL) {
+            let (first, chain) = (block.first, block.chain);
+            let prefix = TrimmedPrefix {
+                keys,
+                bytes,
+                first,
+                chain,
+            };
+            return Ok(Some(prefix).filter(|it| !it.keys.is_empty()));
+        }
+        if block.first >= earliest {
+            bytes += block.body_len();
+            counted += 1;
+        }
+        keys.push(key);
     }
-    store.sync()
+    Err(corrupt(ReadError::missing()))
 }

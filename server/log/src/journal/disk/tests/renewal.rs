@@ -3,29 +3,18 @@
 use std::os::unix::fs::MetadataExt;
 
 use super::*;
-use crate::journal::sled::tests::closing;
+use crate::journal::sled::tests::close_as_full;
 
 fn inode(path: &Path) -> u64 {
     fs::metadata(path).unwrap().ino()
 }
 
-/// Returns the first 120 records that the store has.
-fn in_store(journal: &DiskJournal) -> Vec<Entry> {
-    { journal.shared.store.run(1, 120, usize::MAX) }
-        .unwrap()
-        .entries
-}
-
 /// A journal whose store has all records and is closed, as after a full disk.
 fn closed() -> (TempDir, DiskJournal, Vec<Entry>) {
-    let dir = tempfile::tempdir().unwrap();
-    let store = SledJournal::open(dir.path(), options()).unwrap();
-    let close = closing(&store);
-    let files = Files::new(dir.path());
-    let journal = DiskJournal::over(Box::new(store), &files, options()).unwrap();
+    let (dir, store, journal) = opened();
     let stored = append_all(&journal, &vec![vec![700, 10, 900]; 40]);
     journal.copy_all(drop).unwrap();
-    close();
+    close_as_full(&store);
     (dir, journal, stored)
 }
 

@@ -13,19 +13,10 @@ pub enum OpenError {
     /// Another process uses the state directory.
     #[error("the state directory is in use by another process: stop that hubd first")]
     Locked,
-    /// The store is missing or empty, although records were stored.
+    /// The journal ends before a stored record: it is a restored backup, or neither copy has the newest records.
     #[error(
-        "the journal is empty, but record {synced} was stored: put the directory 'journal' back, or restore a backup \
-         and run `hubd adopt`; `hubd doctor` tells more"
-    )]
-    Empty {
-        /// The last record known to be stored.
-        synced: Seq,
-    },
-    /// The journal ends before a stored record: it is a restored backup, or its newest records were lost.
-    #[error(
-        "the journal ends at record {head}, but record {synced} was stored: if it is a restored backup run \
-         `hubd adopt`, else `hubd doctor` tells more"
+        "the journal ends at record {head}, but record {synced} was stored: put the newer files back, or run `hubd adopt` to \
+         continue with what is there, as with a restored backup; `hubd doctor` tells more"
     )]
     Behind {
         /// The journal's last record.
@@ -54,17 +45,6 @@ pub enum OpenError {
          to continue with the readable part of the journal"
     )]
     NoLog,
-    /// The newest records are in neither copy.
-    #[error(
-        "the journal ends at record {head}, but record {logged} was stored: what was stored last is only in 'segments' yet; \
-         put the newer files back, or run `hubd adopt` to continue with the readable part of the journal"
-    )]
-    OldLog {
-        /// The last record of the journal.
-        head: Seq,
-        /// The last record known to be stored.
-        logged: Seq,
-    },
     /// The directory contains no journal, but one that another journal replaced.
     #[error(
         "there is no journal, but one was put aside as 'journal.replaced': rename it to 'journal' and run `hubd adopt` to \

@@ -48,16 +48,11 @@ pub struct JournalOrigin {
 /// The protections against sled's faults. All are on, except in tests that show what each one prevents.
 #[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
-#[allow(clippy::struct_excessive_bools)] // each one is an independent switch
 pub struct DurabilityChecks {
     /// `fdatasync` after sled's flush.
     pub fdatasync: bool,
     /// Syncs within large commits and removals.
     pub paced: bool,
-    /// Check that each block chains to the one before.
-    pub chain: bool,
-    /// Check that the journal contains the records that the epoch file names.
-    pub epoch: bool,
     /// `fdatasync` of the segments.
     pub log_sync: bool,
 }
@@ -67,8 +62,6 @@ impl Default for DurabilityChecks {
         Self {
             fdatasync: true,
             paced: true,
-            chain: true,
-            epoch: true,
             log_sync: true,
         }
     }

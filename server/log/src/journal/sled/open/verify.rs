@@ -1,58 +1,35 @@
-//! Verifies at open that the store contains what the epoch file requires.
+//! Verifies at open that the store begins where the epoch file says, and that its newest part chains.
 
 use hub_protocol::Seq;
 
-use crate::journal::block::{self, Block, BlockKey, Tail, stored_len};
+use crate::journal::block::{self, BlockKey, Tail};
 use crate::journal::epoch::Anchor;
-use crate::journal::sled::store::{self, BlockStore, CheckedBlock, REMOVALS_PER_SYNC, ReadError};
-use crate::journal::sled::{DurabilityChecks, Files, OpenError, trim};
+use crate::journal::sled::store::{self, BlockStore, CheckedBlock, ReadError};
+use crate::journal::sled::{Files, OpenError};
 use crate::journal::{JournalError, snapshot};
 
-/// Checks that the store contains what `anchor` requires, and drops the blocks of unfinished commits and trims.
-pub(crate) fn check(
-    store: &BlockStore,
-    anchor: &Anchor,
-    files: &Files,
-    checks: DurabilityChecks,
-) -> Result<TailScan, OpenError> {
+/// Drops the blocks of unfinished commits and trims. Returns the end of the last complete commit.
+pub(crate) fn check(store: &BlockStore, anchor: &Anchor, files: &Files) -> Result<Tail, OpenError> {
     let first = store.first();
     let first = first.map_err(|fault| store::corrupt(anchor.first, fault))?;
     if first.is_none() {
-        return check_empty(anchor, checks);
+        return Ok(begin_of(anchor));
     }
-    let required = checks.epoch && !anchor.has_segments();
-    let leftovers = if checks.epoch {
-        check_begin(store, anchor)?
-    } else {
-        Vec::new()
-    };
+    let leftovers = check_begin(store, anchor)?;
     let folded = snapshot::newest_seq(&*files.disk, &files.snapshots());
-    let scan = find_tail(store, folded.min(anchor.synced), anchor, checks)?;
-    if required && scan.tail.head < anchor.synced {
-        return Err(OpenError::Behind {
-            head: scan.tail.head,
-            synced: anchor.synced,
-        });
-    }
-    if required && checks.chain && scan.chain_at_synced != Some(anchor.chain) {
-        let reason = "the records are not those that were stored".into();
-        return Err(OpenError::Broken {
-            at: anchor.synced,
-            reason,
-        });
-    }
+    let (tail, incomplete) = find_tail(store, folded.min(anchor.synced), anchor)?;
     drop_blocks(store, &leftovers)?;
-    drop_blocks(store, &scan.incomplete)?;
-    Ok(scan)
+    drop_blocks(store, &incomplete)?;
+    Ok(tail)
 }
 
-fn check_empty(anchor: &Anchor, checks: DurabilityChecks) -> Result<TailScan, OpenError> {
-    if checks.epoch && !anchor.has_segments() && anchor.synced >= anchor.first {
-        return Err(OpenError::Empty {
-            synced: anchor.synced,
-        });
+/// Returns the end of a store without blocks.
+pub(crate) fn begin_of(anchor: &Anchor) -> Tail {
+    Tail {
+        head: anchor.first - 1,
+        chain: anchor.first_chain,
+        ..Tail::default()
     }
-    Ok(TailScan::new(anchor))
 }
 
 fn drop_blocks(store: &BlockStore, keys: &[BlockKey]) -> Result<(), JournalError> {
@@ -64,106 +41,56 @@ fn drop_blocks(store: &BlockStore, keys: &[BlockKey]) -> Result<(), JournalError
             "unfinished work of the last run is dropped"
         );
     }
-    keys.chunks(REMOVALS_PER_SYNC)
-        .try_for_each(|keys| trim::remove(store, keys))
+    store.remove_all(keys)
 }
 
-/// The newest part of a journal, read at open.
-#[derive(Debug, Default)]
-pub(crate) struct TailScan {
-    /// The end of the last complete commit.
-    pub(crate) tail: Tail,
-    /// The keys of the blocks of an incomplete commit, which no client was told about.
-    pub(crate) incomplete: Vec<BlockKey>,
-    /// The chain after the record that the anchor names as synced; `None` if that record was not read.
-    pub(crate) chain_at_synced: Option<u32>,
-    /// The size in bytes of the entries after that record.
-    pub(crate) bytes_since: u64,
-}
-
-/// Reads the journal from the record `from` to its end, or from the last complete commit if that is earlier: the copier may be
-/// far behind the newest snapshot.
+/// Reads the store from the record `from` to its end, or from the last complete commit if that is earlier: the copier may be
+/// far behind the newest snapshot. Returns the end of the last complete commit, and the keys of the blocks of an incomplete
+/// one, which no client was told about.
 fn find_tail(
     store: &BlockStore,
     from: Seq,
     anchor: &Anchor,
-    checks: DurabilityChecks,
-) -> Result<TailScan, JournalError> {
+) -> Result<(Tail, Vec<BlockKey>), JournalError> {
     let mut from = from.max(anchor.first);
     loop {
-        let scan = scan_tail(store, from, anchor, checks)?;
-        let incomplete = scan.incomplete.first().map(|key| block::seq_of(*key));
-        match incomplete {
-            Some(first) if scan.tail.head < anchor.first && first > anchor.first => {
-                from = first - 1;
-            }
-            _ => return Ok(scan),
+        let (tail, incomplete) = scan_tail(store, from, anchor)?;
+        let first = incomplete.first().map(|key| block::seq_of(*key));
+        match first {
+            Some(first) if tail.head < anchor.first && first > anchor.first => from = first - 1,
+            _ => return Ok((tail, incomplete)),
         }
     }
 }
 
-/// Reads the journal from the record `from` to its end. `anchor` names the record whose chain is checked.
 fn scan_tail(
     store: &BlockStore,
     from: Seq,
     anchor: &Anchor,
-    checks: DurabilityChecks,
-) -> Result<TailScan, JournalError> {
-    let mut scan = TailScan::new(anchor);
-    let (mut before_commit, mut is_complete) = ((scan.tail.clone(), 0), true);
-    for checked in store.checked_blocks(from, checks.chain)? {
+) -> Result<(Tail, Vec<BlockKey>), JournalError> {
+    let mut tail = begin_of(anchor);
+    let (mut before_commit, mut incomplete) = (tail.clone(), Vec::new());
+    let mut is_complete = true;
+    for checked in store.checked_blocks(from)? {
         let CheckedBlock {
             key,
             block,
-            entries,
             is_whole,
             ..
         } = checked?;
         if block.index == 0 {
-            before_commit = (scan.tail.clone(), scan.bytes_since);
-            scan.incomplete.clear();
+            before_commit = tail.clone();
+            incomplete.clear();
         }
-        scan.incomplete.push(key);
+        incomplete.push(key);
         is_complete = is_whole && block.index + 1 == block.total;
-        if is_whole {
-            scan.note_synced(&block, anchor.synced);
-        }
-        let since = entries.iter().filter(|entry| entry.seq > anchor.synced);
-        scan.bytes_since += since.map(|entry| stored_len(entry) as u64).sum::<u64>();
-        scan.tail = scan.tail.after(std::slice::from_ref(&block), block.last());
+        tail = tail.after(std::slice::from_ref(&block), block.last());
     }
-    if is_complete {
-        scan.incomplete.clear();
+    Ok(if is_complete {
+        (tail, Vec::new())
     } else {
-        (scan.tail, scan.bytes_since) = before_commit;
-    }
-    Ok(scan)
-}
-
-impl TailScan {
-    /// Returns the end of a journal without blocks.
-    pub(crate) fn new(anchor: &Anchor) -> Self {
-        let tail = Tail {
-            head: anchor.first - 1,
-            chain: anchor.first_chain,
-            ..Tail::default()
-        };
-        Self {
-            chain_at_synced: (anchor.synced < anchor.first).then_some(anchor.chain),
-            tail,
-            ..Self::default()
-        }
-    }
-
-    fn note_synced(&mut self, block: &Block, synced: Seq) {
-        if (block.first..=block.last()).contains(&synced) {
-            self.chain_at_synced = if block.part > 0 {
-                Some(block.chain_after())
-            } else {
-                block.chain_at(synced)
-            };
-        }
-    }
+        (before_commit, incomplete)
+    })
 }
 
 /// Checks that the journal begins at the record that `anchor` names. Returns the keys left over from an interrupted
