@@ -40,7 +40,8 @@ impl SledStore {
         Ok(())
     }
 
-    /// Writes one commit, whose last record is `head`. After an error, the store is as before or refuses all writes.
+    /// Writes one commit, whose last record is `head`. After an error, the store is as before, is damaged or refuses all
+    /// writes.
     fn commit(
         &self,
         writer: &mut StoreWriter,
@@ -56,12 +57,16 @@ impl SledStore {
                     store.sync()?;
                     unsynced = value.len();
                 }
-                store.insert(key, value)?;
+                store
+                    .insert(key, value)
+                    .map_err(|error| damaged_at(block.first, error))?;
             }
             store.sync()
         });
-        if let Err(error) = written {
-            return Err(self.handle_failed_write(writer, error));
+        match written {
+            Ok(()) => {}
+            Err(error @ JournalError::Corrupt { .. }) => return Err(error),
+            Err(error) => return Err(self.handle_failed_write(writer, error)),
         }
         writer.tail = writer.tail.after(blocks, head);
         self.head.store(head, Ordering::Release);
@@ -123,6 +128,17 @@ impl SledStore {
             tracing::error!(%error, "the failure could not be noted for the next start");
         }
         self.report(Health::Failed(error.to_string()));
+    }
+}
+
+/// An insert reads the pages around it. If it fails, this copy is damaged, and is made anew from the segments.
+fn damaged_at(at: Seq, error: JournalError) -> JournalError {
+    match error {
+        JournalError::Full => error,
+        error => JournalError::Corrupt {
+            at,
+            reason: error.to_string(),
+        },
     }
 }
 

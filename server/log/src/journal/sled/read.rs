@@ -23,6 +23,9 @@ pub(super) fn next_readable(
         Err(JournalError::Corrupt { .. }) => Ok(None),
         Err(error) => Err(error),
     };
+    if from > to {
+        return Ok(None);
+    }
     let (mut unreadable, mut at, mut step) = (from, from, 1);
     while at <= to && readable_at(at)?.is_none() {
         unreadable = at;

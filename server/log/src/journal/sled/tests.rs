@@ -163,6 +163,7 @@ fn a_record_that_lacks_a_later_block_is_not_readable() {
     let removed = |store: &BlockStore| store.remove(&[block::key(2, 1)]);
     journal.0.with_store(removed).unwrap();
     assert_eq!(journal.0.next_readable(2, 3).unwrap(), Some(3));
+    assert_eq!(journal.0.next_readable(4, 3).unwrap(), None);
 }
 
 #[test]
