@@ -6,6 +6,7 @@ import {
   newContext,
   openDashboard,
   startHub,
+  stopClock,
   test,
   until,
 } from "./support/index.js";
@@ -151,7 +152,7 @@ test("no row moves while the pointer is on the board", async () => {
   const at = async () => (await row(page, "w2").boundingBox())?.y;
   const before = await at();
   // The page's timers stand still, so that a pointer that rests counts as one that is about to click.
-  await page.clock.install();
+  await stopClock(page);
   await row(page, "w2").hover();
   await post(hub, "w3", { type: "question", msg: "Which?" });
   await until(

@@ -9,6 +9,7 @@ import {
   openDashboard,
   stage,
   startHub,
+  stopClock,
   test,
   until,
 } from "./support/index.js";
@@ -419,7 +420,7 @@ test("an answer is held back for an undo, and sent when the page is left", async
   const id = await ask(hub, { options: ["yes"] });
   const page = await openDashboard(hub);
   // Time stands still, so that only the leaving sends it.
-  await page.clock.install();
+  await stopClock(page);
   await of(page, id).getByRole("button", { name: "yes" }).click();
   const undo = page.getByRole("button", { name: "Undo the answer to login" });
   await until(

@@ -86,6 +86,7 @@ impl Sandbox {
         let approved = &KEY[KEY.len() - 20..];
         let state = json!({
             "hasCompletedOnboarding": true,
+            "fullscreenUpsellSeenCount": 99,
             "customApiKeyResponses": {"approved": [approved], "rejected": []},
             "messageIdleNotifThresholdMs": 1000,
             "projects": projects,

@@ -37,6 +37,7 @@ export {
   stage,
   useWholeBrowser,
 } from "./browser.js";
+export { stopClock } from "./clock.js";
 export { startHub } from "./hub.js";
 export { atEnd, DEADLINE, test, until } from "./test.js";
 export { ROOT, TARGET } from "./tools.js";

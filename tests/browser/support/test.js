@@ -6,10 +6,10 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { after, test as nodeTest } from "node:test";
 
 /** Timeout of a test, in ms; a test that takes longer hangs. */
-const LONGEST = 240_000;
+const LONGEST = 480_000;
 
 /** Timeout of one step on a busy machine, in ms. */
-export const DEADLINE = 60_000;
+export const DEADLINE = 120_000;
 
 /** @typedef {() => unknown} Undo */
 /** @typedef {{undo: Undo[]}} Scope */
