@@ -1,6 +1,9 @@
 //! The processes: agents that die, agents that do not, and files written through the client.
 
+use std::time::Duration;
+
 use hub_harness::until;
+use rustix::process::Signal;
 use serde_json::json;
 
 use crate::scene::{Scene, exists};
@@ -13,6 +16,23 @@ fn an_agent_that_dies_fails_its_session() {
     assert_eq!(until("it has ended", || program.exit_code()), 1);
     scene.says("Agent fig failed: the agent has ended");
     scene.state("ended");
+}
+
+#[test]
+fn a_hub_that_is_slow_hears_of_the_death_of_an_agent() {
+    let scene = Scene::new();
+    let mut program = scene.run(&[]);
+    program.types("say Here.");
+    program.until("Here.");
+    scene.says("completed");
+    scene.signal_hub(Signal::STOP);
+    program.types("die");
+    program.until("the agent has ended");
+    // Longer than a person who ends a session waits for the hub.
+    std::thread::sleep(Duration::from_millis(1_500));
+    scene.signal_hub(Signal::CONT);
+    scene.says("Agent fig failed: the agent has ended");
+    assert_eq!(until("it has ended", || program.exit_code()), 1);
 }
 
 #[test]

@@ -20,7 +20,7 @@ use self::carried::Carried;
 use crate::agent::{Agent, FromAgent};
 use crate::command::Launch;
 use crate::frame::Frame;
-use crate::reports::Reports;
+use crate::reports::{Reports, SOON};
 use crate::signals;
 
 #[derive(Debug, clap::Args)]
@@ -174,7 +174,7 @@ impl Proxy {
     async fn end(self) {
         self.agent.end().await;
         for session in self.sessions.into_values() {
-            session.reports.end().await;
+            session.reports.end(SOON).await;
         }
     }
 }

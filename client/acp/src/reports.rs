@@ -125,12 +125,12 @@ impl Reports {
         });
     }
 
-    /// Reports the last event, and waits a moment until the hub has it.
-    pub(crate) async fn end(&self) {
+    /// Reports the last event, and waits until the hub has it, but no longer than `patience`.
+    pub(crate) async fn end(&self, patience: Duration) {
         let (answer, answered) = oneshot::channel();
         let ended = json!({ "hook_event_name": "acp.ended" });
         self.enqueue(ended, Some(answer), false);
-        let _ = tokio::time::timeout(SOON, answered).await;
+        let _ = tokio::time::timeout(patience, answered).await;
     }
 
     /// Polls for notifications while the session is idle; `woken` gets the prompt that announces them. Its report as a

@@ -24,7 +24,7 @@ use crate::calls::{self, Calls};
 use crate::command::Launch;
 use crate::dialog::Dialog;
 use crate::frame::{Frame, Message};
-use crate::reports::Reports;
+use crate::reports::{LATER, Reports, SOON};
 use crate::views::Views;
 use crate::wire::Wire;
 
@@ -106,18 +106,18 @@ impl Session {
         for dialog in &mut self.dialogs {
             dialog.release();
         }
-        let code = match ended {
-            Ended::ByPerson => ExitCode::SUCCESS,
+        let (code, patience) = match ended {
+            Ended::ByPerson => (ExitCode::SUCCESS, SOON),
             Ended::Died => {
                 let why = self.wire.why_ended();
                 self.views.line(&format!("hub-acp: {why}"));
                 self.reports
                     .tell(json!({ "hook_event_name": "acp.failed", "reason": why }));
-                ExitCode::FAILURE
+                (ExitCode::FAILURE, LATER)
             }
         };
         self.wire.agent.end().await;
-        self.reports.end().await;
+        self.reports.end(patience).await;
         (code, matches!(ended, Ended::ByPerson))
     }
 

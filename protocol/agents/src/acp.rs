@@ -220,6 +220,8 @@ mod tests {
         for (reason, permanent) in [
             ("You've hit your session limit · resets 3pm (UTC)", false),
             ("API Error: 529 overloaded_error", false),
+            ("HTTP 429: slow down", false),
+            ("session 42aeb529-0e42-4294 ended after 1429 ms", true),
             ("API Error: 500 Internal server error", true),
             ("Authentication required", true),
         ] {

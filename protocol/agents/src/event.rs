@@ -98,18 +98,20 @@ impl AgentEvent {
 }
 
 /// The words by which models' servers say that there is a limit, or more sessions than they serve now: clients wait for its end.
-const LIMITS: [&str; 7] = [
+const LIMITS: [&str; 5] = [
     "rate limit",
     "rate_limit",
     "usage limit",
     "session limit",
     "overloaded",
-    "429",
-    "529",
 ];
+/// The same as statuses of HTTP.
+const LIMIT_STATUSES: [&str; 2] = ["429", "529"];
 
 /// Whether an error message tells a limit. All else that stops a session has no end to wait for.
 pub(crate) fn tells_limit(reason: &str) -> bool {
     let words = reason.to_ascii_lowercase();
-    LIMITS.iter().any(|it| words.contains(it))
+    // The same digits in an id or a duration are no status.
+    let mut numbers = words.split(|it: char| !it.is_ascii_alphanumeric());
+    LIMITS.iter().any(|it| words.contains(it)) || numbers.any(|it| LIMIT_STATUSES.contains(&it))
 }

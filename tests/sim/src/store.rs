@@ -259,7 +259,7 @@ impl Store for ModelStore {
         let whole = { stored.range(first..).zip(first..) }.take_while(|((seq, _), at)| *seq == at);
         let last = whole.last().map_or(first - 1, |(_, at)| at);
         // As in `run`: nothing behind a lost record.
-        Ok((from <= last.min(to.max(from))).then_some(from.max(first)))
+        Ok((from <= last.min(to)).then_some(from.max(first)))
     }
 
     fn lost(&self) -> &LostRanges {

@@ -133,7 +133,7 @@ async fn begin(
     let mode = wishes.mode.or(launch.ask_mode);
     let opened = open(&mut wire, (&hub, cwd), loads, (mode, wishes.model)).await;
     if let (Err(_), Some((reports, _))) = (&opened, &reported) {
-        reports.end().await;
+        reports.end(SOON).await;
     }
     let (session, began) = opened?;
     let (reports, introduction) = match reported {
