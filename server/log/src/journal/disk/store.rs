@@ -47,7 +47,7 @@ impl Run {
     }
 }
 
-/// What has a copy of the segments' records, and remembers durably what the segments must contain.
+/// A copy of the segments' records. It remembers durably what the segments must contain.
 pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Returns the epoch file.
     fn epoch_file(&self) -> &EpochFile;
