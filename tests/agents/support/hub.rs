@@ -202,12 +202,11 @@ impl InstalledHub {
 
     /// Waits until an inbox has a waiter of this kind; returns the waiter's process id.
     pub(crate) fn waiter(&self, inbox: &str, way: &str) -> i32 {
-        let inbox = match self.find_session(inbox) {
-            Some(session) => session["id"].as_str().expect("an id").to_owned(),
-            None => inbox.to_owned(),
-        };
         until(&format!("somebody waits at {inbox} ({way})"), || {
-            let holder = self.holder(&inbox).filter(|it| it["way"] == way)?;
+            let session = self.find_session(inbox);
+            let id = session.as_ref().and_then(|it| it["id"].as_str());
+            let holder = self.holder(id.unwrap_or(inbox));
+            let holder = holder.filter(|it| it["way"] == way)?;
             let name = holder["as"].as_str()?;
             let (_, process) = name.rsplit_once(':')?;
             process.split('-').next()?.parse().ok()
