@@ -75,24 +75,39 @@ impl DiskShared {
         if stored > end.0 {
             end = (stored, chain);
         }
-        let mut writer = self.writer();
-        let found = found.filter(|it| it.head >= end.0);
-        end = found.as_ref().map_or(end, |it| (it.head, it.chain));
+        end = { found.as_ref() }
+            .filter(|it| it.head >= end.0)
+            .map_or(end, |it| (it.head, it.chain));
+        if self.store.damage().is_some() {
+            end = self.end_in_damaged_store(end);
+        }
         if end.0 < logged {
             let (head, synced) = (end.0, logged);
             return Err(OpenError::Behind { head, synced });
         }
-        if let Some(found) = found {
+        let mut writer = self.writer();
+        if let Some(found) = found.filter(|it| it.head >= end.0) {
             // After a failure, the page cache may differ from the disk.
             let is_suspect = self.files.disk.is_there(&self.files.suspect())?;
             let anew = is_suspect || found.head > stored;
             writer.active = Some(self.segments.resume(&found, anew)?);
-        } else if stored >= anchor.first {
-            self.repairs.note_missing(stored);
+        } else if end.0 >= anchor.first {
+            self.repairs.note_missing(end.0);
         }
         (writer.chain, writer.next) = (end.1, end.0 + 1);
         self.head.store(end.0, Ordering::Release);
         Ok(end)
+    }
+
+    /// Returns the last record, and the chain after it, of those that follow `end` in a store that is to be made anew. Its own
+    /// end does not count, but the segments may have lost what it still has.
+    fn end_in_damaged_store(&self, mut end: (Seq, u32)) -> (Seq, u32) {
+        while let Ok(run) = self.store.run(end.0 + 1, Seq::MAX, READ_BYTES)
+            && run.chain == end.1
+        {
+            end = run.end();
+        }
+        end
     }
 
     /// Reads the records that the newest snapshot does not contain, and those that are newer than the epoch file. Fails if one

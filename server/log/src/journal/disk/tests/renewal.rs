@@ -2,6 +2,8 @@
 
 use std::os::unix::fs::MetadataExt;
 
+use memchr::memmem;
+
 use super::*;
 use crate::journal::sled::tests::close_as_full;
 
@@ -100,5 +102,33 @@ fn a_large_store_is_made_anew_and_counts_as_no_repair() {
         assert_eq!(repairs.stores, 1);
         assert_eq!((repairs.segments, repairs.count()), (repaired, repaired));
         assert_eq!(repairs.last.is_some(), is_missing);
+    }
+}
+
+#[test]
+fn the_newest_records_that_only_a_store_to_be_made_anew_has_are_restored() {
+    let damages: [fn(&Path); 3] = [
+        |dir| fs::remove_file(segments(dir).pop().unwrap()).unwrap(),
+        |dir| fs::remove_dir_all(dir.join("segments")).unwrap(),
+        |dir| {
+            let newest = segments(dir).pop().unwrap();
+            let bytes = fs::read(&newest).unwrap();
+            flip(&newest, memmem::rfind(&bytes, &frame::MAGIC).unwrap());
+        },
+    ];
+    for (number, damage) in damages.iter().enumerate() {
+        let (dir, stored) = made(40);
+        fs::write(dir.path().join("suspect"), b"a write failed").unwrap();
+        damage(dir.path());
+        let journal = without_copier(dir.path());
+        assert!(journal.shared.store.damage().is_some());
+        assert_eq!(all(&journal), stored, "{number}");
+        let newer = append(&journal, &[10]);
+        made_anew(&journal);
+        let kept = [&stored[..], &newer].concat();
+        assert_eq!(in_segments(&journal), kept, "{number}");
+        journal.copy_all(drop).unwrap();
+        drop(journal);
+        assert_eq!(all(&without_copier(dir.path())), kept, "{number}");
     }
 }
