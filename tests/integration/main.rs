@@ -8,6 +8,8 @@ mod bad_requests;
 mod budget;
 mod claims;
 mod claude_sessions;
+#[cfg(target_os = "linux")]
+mod codex;
 mod contract;
 mod conversation;
 mod dashboard;

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use hub_harness::{Client, PATIENCE, request, requester};
+use hub_harness::{Client, PATIENCE};
 use serde_json::{Value, json};
 
+#[cfg(target_os = "linux")]
+use crate::codex::AppServer;
 use crate::{hub_with, memory_hub};
 
 fn event(name: &str) -> Value {
@@ -383,50 +385,11 @@ async fn every_pending_notification_of_every_inbox_has_exactly_one_reason() {
     }
 }
 
-/// Answers as Codex's app-server that has an idle thread, refuses to start a turn, and runs none of the hub's hooks.
-#[cfg(target_os = "linux")]
-async fn app_server(listener: tokio::net::UnixListener) {
-    use futures_util::{SinkExt as _, StreamExt as _};
-    use tokio_tungstenite::tungstenite::Message;
-    let hook =
-        json!({ "command": "hubctl hook codex", "enabled": true, "trustStatus": "modified" });
-    loop {
-        let (stream, _) = listener.accept().await.expect("a connection");
-        let socket = tokio_tungstenite::accept_async(stream).await;
-        let mut socket = socket.expect("a WebSocket");
-        while let Some(Ok(Message::Text(text))) = socket.next().await {
-            let call: Value = serde_json::from_str(&text).expect("JSON");
-            let result = match call["method"].as_str() {
-                Some("thread/read") => json!({ "thread": { "status": { "type": "idle" } } }),
-                Some("hooks/list") => json!({ "data": [{ "hooks": [hook] }] }),
-                Some("turn/start") => Value::Null,
-                _ => json!({ "data": [] }),
-            };
-            let answer = match result {
-                Value::Null => json!({ "id": call["id"], "error": { "message": "not now" } }),
-                result => json!({ "id": call["id"], "result": result }),
-            };
-            if call["id"].is_number() {
-                let sent = socket.send(Message::text(answer.to_string())).await;
-                sent.expect("a reader");
-            }
-        }
-    }
-}
-
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_session_whose_hooks_are_not_trusted_any_more_says_so() {
-    let home = tempfile::tempdir().expect("a directory");
-    let control = home.path().join("app-server-control");
-    std::fs::create_dir(&control).expect("a directory");
-    let socket = control.join("app-server-control.sock");
-    let listener = tokio::net::UnixListener::bind(socket).expect("a socket");
-    tokio::spawn(app_server(listener));
     let (hub, client) = memory_hub();
-    let start = json!({ "session_id": "w1", "hook_event_name": "SessionStart", "cwd": "/" });
-    let start = request(&hub.socket(), "POST", "/hooks/codex?pid=@PID@", &start);
-    let mut sleep = requester(&[start], &[("CODEX_HOME", home.path())]);
+    let _server = AppServer::start(&hub, &["w1"], |_, _| false);
     tell(&client, "w1").await;
     let found = until_reason(&client, "w1", "hook_untrusted").await;
     expect(
@@ -434,6 +397,4 @@ async fn a_session_whose_hooks_are_not_trusted_any_more_says_so() {
         "hook_untrusted",
         "changed since the person trusted them",
     );
-    sleep.kill().expect("it runs");
-    sleep.wait().expect("it has ended");
 }

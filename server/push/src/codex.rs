@@ -13,15 +13,12 @@ use hub_engine::Hub;
 use hub_protocol::{InboxName, Seq, Timestamp, Way};
 use tokio::time::Instant;
 
-use super::PushSession;
+use super::{PushSession, RETRY};
 use hub_watch::process_env;
 
 mod app_server;
 
 use app_server::{IdleThread, PushError};
-
-/// When a thread that cannot be woken is tried again, unless its session's state changes.
-const RETRY: Duration = Duration::from_secs(15);
 
 /// When a thread in a turn is tried again: the turn ends some milliseconds after its `Stop` hook.
 const RETRY_BUSY: Duration = Duration::from_millis(50);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use hub_agents::Agent;
 use hub_core::command::Command;
-use hub_core::fold::{Inbox, Session, SessionKey, State};
+use hub_core::fold::{Inbox, Item, Session, SessionKey, State};
 use hub_core::rejected::Rejected;
 use hub_core::waiters::{Batch, MAX_TEXT_BYTES, Outcome, Reach, SharedWaiters, WaitSpec};
 use hub_engine::{Hub, stored, wake_text};
@@ -38,6 +38,9 @@ const DEBOUNCE: Duration = Duration::from_millis(100);
 
 /// How long a session must be idle without a waiter before the hub waits in its place: its own waiter may be starting.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// When a session that cannot be woken is tried again, unless something is pending or its state changes.
+const RETRY: Duration = Duration::from_secs(15);
 
 /// How long one wait lasts; then the hub looks for a better transport, and waits again.
 const LONGEST_WAIT: Duration = Duration::from_secs(600);
@@ -216,10 +219,13 @@ impl Pushes {
                 if used == Some(Way::Pane) {
                     self.dismiss(key);
                 }
+                if candidate.is_elsewhere {
+                    return None;
+                }
                 // A socket may take no more messages now, or its file may not be written yet.
-                let may_change = !candidate.pending.is_empty() && !candidate.is_elsewhere;
-                let soon = may_change.then(|| Instant::now() + GRACE);
-                return self.threads.next_try(key).or(soon);
+                let is_urgent = !candidate.pending.is_empty();
+                let again = Instant::now() + if is_urgent { GRACE } else { RETRY };
+                return self.threads.next_try(key).or(Some(again));
             }
         };
         self.note_failed(key, None);
@@ -322,7 +328,7 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
             busy: why_not_idle(session),
             dialog_since: state.questions.dialog_since(project, key),
             holds_dialog: state.questions.holds_dialog(project, key),
-            is_unattended: reach == Reach::Idle,
+            is_unattended: reach == Reach::Idle && !begins_turn(state, &place),
             bypasses: waiters.read().bypasses(&place),
             unproven_paste: has_unproven_paste(state, &place),
             pending: pending(state, &place),
@@ -343,31 +349,37 @@ fn why_not_idle(session: &Session) -> Option<&'static str> {
     }
 }
 
+/// The pending items of a session.
+fn items<'s>(state: &'s State, (project, key): &SessionKey) -> impl Iterator<Item = &'s Item> {
+    let names = state.sessions.inboxes_of(project, key).into_iter();
+    let inboxes = names.filter_map(|it| state.inboxes.get(project, &it));
+    inboxes.flat_map(Inbox::pending)
+}
+
 /// The ways that failed for each pending notification that wakes the session.
-fn pending(state: &State, (project, key): &SessionKey) -> Vec<Vec<Way>> {
-    let inboxes = state.sessions.inboxes_of(project, key);
-    let inboxes = inboxes
-        .iter()
-        .filter_map(|it| state.inboxes.get(project, it));
-    let items = inboxes.flat_map(Inbox::offerable);
-    items
+fn pending(state: &State, place: &SessionKey) -> Vec<Vec<Way>> {
+    let offerable = items(state, place).filter(|item| item.delivery().emitted.is_none());
+    offerable
         .filter(|item| item.wakes)
         .map(|item| item.delivery().tried.clone())
         .collect()
 }
 
+/// Whether a pending notification was shown in this way without proof, and in no other since.
+fn is_emitted(item: &Item, way: Way) -> bool {
+    item.delivery().emitted.is_some_and(|(_, it)| it == way)
+}
+
+/// Whether the hub began a turn that the session's hooks have not reported yet. The hook of that prompt delivers what is
+/// pending, and proves all that was shown in this way, so nothing else may be on its way then.
+fn begins_turn(state: &State, place: &SessionKey) -> bool {
+    items(state, place).any(|item| is_emitted(item, Way::AppServer))
+}
+
 /// Whether a pending notification was announced in the session's pane, and no hook has delivered it since.
-fn has_unproven_paste(state: &State, (project, key): &SessionKey) -> bool {
-    let inboxes = state.sessions.inboxes_of(project, key);
-    let inboxes = inboxes
-        .iter()
-        .filter_map(|it| state.inboxes.get(project, it));
-    let mut pending = inboxes.flat_map(Inbox::pending);
-    pending.any(|item| {
-        let delivery = item.delivery();
-        let shown = delivery.emitted.map(|(_, way)| way);
-        shown == Some(Way::Pane) || delivery.tried.contains(&Way::Pane)
-    })
+fn has_unproven_paste(state: &State, place: &SessionKey) -> bool {
+    items(state, place)
+        .any(|item| is_emitted(item, Way::Pane) || item.delivery().tried.contains(&Way::Pane))
 }
 
 /// Waits until a notification wakes the session, and wakes it.

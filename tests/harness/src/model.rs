@@ -57,7 +57,6 @@ impl Model {
             }
             let left = give_up.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                let line = |it: &Request| format!("{}: {:?}\n", it.number, it.new_texts);
                 let received: String = log.iter().map(line).collect();
                 panic!("still waiting until {what}; the model received:\n{received}")
             }
@@ -83,4 +82,14 @@ impl Model {
         let times = |request: &Request| vec![request.number; request.count_new(text)];
         self.requests().iter().flat_map(times).collect()
     }
+}
+
+/// A request's number and the end of its new texts: some begin with long instructions of the agent.
+fn line(request: &Request) -> String {
+    let end = |text: &String| {
+        let skipped = text.chars().count().saturating_sub(2000);
+        text.chars().skip(skipped).collect()
+    };
+    let ends: Vec<String> = request.new_texts.iter().map(end).collect();
+    format!("{}: {ends:?}\n", request.number)
 }
