@@ -14,6 +14,7 @@ mod nats;
 mod oracle;
 mod process;
 mod pulse;
+mod readers;
 mod world;
 mod writers;
 

@@ -14,7 +14,7 @@ use hub_core::notification::Draft;
 use hub_core::time::Clock;
 use hub_engine::Hub;
 use hub_http::error::{ApiError, Code};
-use hub_protocol::{Kind, Seq};
+use hub_protocol::{InboxName, Kind, ProjectName, Seq};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -25,15 +25,20 @@ use crate::rng::Rng;
 /// The life of a notification, in milliseconds.
 const LIFE_MS: i64 = 3_600_000;
 /// No request may take longer, with all pauses of its hub.
-const LONGEST_CALL: Duration = Duration::from_secs(90);
-/// How often a request with a key is repeated.
-const TRIES: usize = 200;
+pub(super) const LONGEST_CALL: Duration = Duration::from_secs(90);
+/// How often a request is repeated.
+pub(super) const TRIES: usize = 200;
 
 /// Answers of a hub: those that the cluster treats differently.
 #[derive(Clone)]
 struct Answers {
     hub: Hub,
     clock: Arc<dyn Clock>,
+}
+
+/// The inbox of all notifications.
+pub(super) fn inbox() -> (ProjectName, InboxName) {
+    ("default".parse().expect("a constant name"), name("primary"))
 }
 
 /// The routes of a hub in the world, under paths that the cluster knows.
@@ -59,15 +64,15 @@ async fn notify(
         key: key.to_str().unwrap_or_default().to_owned(),
         digest: text.clone(),
     });
-    let place = ("default".parse().expect("a constant name"), name("w1"));
+    let (project, inbox) = inbox();
     let mut draft = Draft::new(
-        (&place.0, &place.1),
+        (&project, &name("w1")),
         Kind::Message,
         text,
         clock.wall(),
         LIFE_MS,
     );
-    draft.body.to = Some(name("primary"));
+    draft.body.to = Some(inbox);
     let drafts = vec![draft];
     let done = hub.submit(Command::Notify { drafts, once }).await?;
     let id = done.ids.first().copied();
@@ -93,9 +98,9 @@ async fn find(state: State<Answers>, Path(id): Path<Seq>) -> Result<String, ApiE
 
 /// The answer to a request.
 pub(crate) struct Answer {
-    status: StatusCode,
+    pub(super) status: StatusCode,
     is_stale: bool,
-    content: Value,
+    pub(super) content: Value,
 }
 
 impl Answer {
@@ -159,7 +164,11 @@ impl World {
                 Some(answer) if answer.status.is_success() => {
                     let id = answer.number("id");
                     self.tell(format_args!("hub {hub} stores '{text}' as {id}"));
-                    return self.note(|oracle| oracle.confirmed(&text, id));
+                    self.note(|oracle| oracle.confirmed(&text, id));
+                    if rng.chance(30) {
+                        self.look_for(hub, id, rng).await;
+                    }
+                    return;
                 }
                 Some(answer) if answer.status.is_client_error() => {
                     self.tell(format_args!(
@@ -181,8 +190,12 @@ impl World {
     }
 
     /// A reader asks for what is stored: no fresh answer may lack it.
-    pub(crate) async fn read(self: Arc<Self>, hub: usize, mut rng: Rng) {
-        let known = self.acknowledged();
+    pub(crate) async fn read(self: Arc<Self>, hub: usize, rng: Rng) {
+        let known = self.with_oracle(|oracle| oracle.acknowledged);
+        self.look_for(hub, known, rng).await;
+    }
+
+    async fn look_for(&self, hub: usize, known: Seq, mut rng: Rng) {
         let request = match rng.below(3) {
             0 => Request::get(format!("/inboxes?seq={known}")),
             1 => Request::get(format!("/notifications/{known}")),
@@ -222,7 +235,7 @@ impl World {
 }
 
 /// How long a client waits for its answer.
-fn patience(rng: &mut Rng) -> Duration {
+pub(super) fn patience(rng: &mut Rng) -> Duration {
     if rng.chance(15) {
         Duration::from_millis(rng.between(10, 3_000))
     } else {

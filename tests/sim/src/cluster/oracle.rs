@@ -6,7 +6,7 @@ use hub_core::fold::State;
 use hub_core::record::Record;
 use hub_log::journal::Entry;
 use hub_log::journal::disk::frame;
-use hub_protocol::Seq;
+use hub_protocol::{InboxName, ProjectName, Seq};
 
 use super::nats::Stored;
 use crate::oracle::{Broken, text_of};
@@ -25,6 +25,8 @@ pub(crate) struct Oracle {
     refused: BTreeSet<String>,
     /// The last record that a client was told.
     pub(crate) acknowledged: Seq,
+    /// What readers were told that it is acknowledged.
+    pub(crate) read: BTreeSet<Seq>,
 }
 
 impl Oracle {
@@ -84,6 +86,34 @@ impl Oracle {
         }
         self.refused.insert(text.to_owned());
         Ok(())
+    }
+
+    /// A reader gets notifications. None of `read` may be among them, which was acknowledged before it asked.
+    pub(crate) fn delivered(&self, ids: &[Seq], read: &BTreeSet<Seq>) -> Result<(), Broken> {
+        if let Some(id) = ids
+            .iter()
+            .find(|it| !self.texts.values().any(|id| id == *it))
+        {
+            return Err(format!(
+                "a reader gets {id}, which the stream does not have"
+            ));
+        }
+        match ids.iter().find(|it| read.contains(it)) {
+            Some(id) => Err(format!("a reader gets {id}, which was acknowledged before")),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that an inbox has nothing pending after its readers took everything.
+    pub(crate) fn check_delivered(
+        &self,
+        (project, name): &(ProjectName, InboxName),
+    ) -> Result<(), Broken> {
+        let inbox = self.state.inboxes.get(project, name);
+        match inbox.and_then(|it| it.pending().next()) {
+            Some(item) => Err(format!("{} is pending, and no reader gets it", item.seq)),
+            None => Ok(()),
+        }
     }
 
     /// Checks that only the hub that began the last term serves as the active one.

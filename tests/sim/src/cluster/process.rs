@@ -25,6 +25,7 @@ use super::clients;
 use super::clock::SimClock;
 use super::nats::{CLUSTER, Server, SimNats};
 use super::pulse::{Life, Pulse};
+use super::readers;
 use super::writers::Writers;
 use crate::disk::SimDisk;
 use crate::rng::Rng;
@@ -135,7 +136,8 @@ impl Machine {
         };
         let own = (Arc::clone(&journal), snapshots);
         let cluster = Cluster::over(connection, own, hub.clone(), Arc::clone(&clock));
-        let routes = cluster.with_routes(clients::routes(&hub, &clock));
+        let routes =
+            cluster.with_routes(clients::routes(&hub, &clock).merge(readers::routes(&hub)));
         let front = cluster.front(routes.clone());
         let work = tokio::spawn(work(
             pulse.clone(),

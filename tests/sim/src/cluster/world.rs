@@ -97,9 +97,13 @@ impl World {
     fn happen(self: &Arc<Self>, writers: &Arc<Writers>) {
         match self.with_rng(|rng| rng.below(100)) {
             0..50 => self.begin_publish(),
-            50..75 => {
+            50..65 => {
                 let (hub, rng) = self.with_rng(|rng| (rng.index(self.hubs), rng.fork()));
                 self.begin(Arc::clone(self).read(hub, rng));
+            }
+            65..75 => {
+                let (hub, rng) = self.with_rng(|rng| (rng.index(self.hubs), rng.fork()));
+                self.begin(Arc::clone(self).wait(hub, rng));
             }
             75..78 => {
                 let (hub, heir) = self.with_rng(|rng| (rng.index(self.hubs), rng.index(self.hubs)));
@@ -167,7 +171,7 @@ impl World {
     }
 
     /// Ends all faults, and checks that everything that was promised is kept.
-    async fn end(&self, writers: &Arc<Writers>) -> Result<(), Broken> {
+    async fn end(self: &Arc<Self>, writers: &Arc<Writers>) -> Result<(), Broken> {
         self.heal();
         self.until(RECOVERY, writers, |machines| {
             let active =
@@ -177,18 +181,25 @@ impl World {
         .await
         .ok_or("no hub becomes the active one although all faults are over")?;
         self.tell(format_args!("a hub is active"));
-        self.until(LAST_CLIENTS, writers, |_| {
-            sync::lock(&self.clients)
-                .iter()
-                .all(tokio::task::JoinHandle::is_finished)
-        })
-        .await
-        .ok_or("a client has no answer at the end")?;
+        self.last_clients(writers).await?;
+        let rng = self.with_rng(Rng::fork);
+        self.begin(Arc::clone(self).drain(rng));
+        self.last_clients(writers).await?;
         self.until(CONVERGENCE, writers, |machines| self.heads(machines).1)
             .await
             .ok_or_else(|| self.heads(&sync::lock(&self.machines)).0)?;
         let machines = sync::lock(&self.machines);
         machines.iter().try_for_each(|it| self.compare(it))
+    }
+
+    /// Waits until all clients have their answers.
+    async fn last_clients(&self, writers: &Arc<Writers>) -> Result<(), Broken> {
+        let have_ended = |_: &[Machine]| {
+            let clients = sync::lock(&self.clients);
+            clients.iter().all(tokio::task::JoinHandle::is_finished)
+        };
+        let ended = self.until(LAST_CLIENTS, writers, have_ended).await;
+        ended.ok_or_else(|| "a client has no answer at the end".into())
     }
 
     /// Waits until something holds; `None` if it does not in time.
@@ -282,9 +293,9 @@ impl World {
         sync::lock(&self.broken).clone()
     }
 
-    /// Returns the last record that a client was told.
-    pub(crate) fn acknowledged(&self) -> Seq {
-        sync::lock(&self.oracle).acknowledged
+    /// Looks at what clients were told.
+    pub(crate) fn with_oracle<T>(&self, look: impl FnOnce(&Oracle) -> T) -> T {
+        look(&sync::lock(&self.oracle))
     }
 
     /// Returns what answers the clients of a hub, as long as it lives.
