@@ -114,9 +114,9 @@ async fn send(client: &Client, to: &str, msg: &str) -> u64 {
 #[tokio::test]
 async fn what_comes_before_the_first_hook_of_a_turn_that_the_hub_began_is_in_that_hooks_answer() {
     let (hub, client) = hub_with(&["wake.per_sender_per_minute=1000"]);
-    let (begin, mut begun) = unbounded_channel();
+    let (tell, mut begun) = unbounded_channel();
     let begins =
-        move |thread: &str, prompt: &str| begin.send([thread, prompt].map(str::to_owned)).is_ok();
+        move |thread: &str, prompt: &str| tell.send([thread, prompt].map(str::to_owned)).is_ok();
     let _server = AppServer::start(&hub, &["w1", "w2"], begins);
     let mut next = async || {
         timeout(PATIENCE, begun.recv())
