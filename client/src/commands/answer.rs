@@ -17,6 +17,8 @@ use crate::output::{println, say};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["answer", "option", "each"]))]
+// Clap would print the group before the identifier.
+#[command(override_usage = "hubctl answer [OPTIONS] <ID> <TEXT|--option <N>|--each <TEXT>>")]
 #[command(after_help = "\
 A dialog with several questions takes an answer for each, in their order: --each or --option as often as it has \
 questions. Answer a permission with allow, allow always (what `hubctl questions` shows), or deny: why; a plan with \
