@@ -112,7 +112,7 @@ async fn send(client: &Client, to: &str, msg: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn what_comes_before_the_first_hook_of_a_turn_that_the_hub_began_is_in_that_hooks_answer() {
+async fn news_before_the_first_hook_of_a_turn_that_the_hub_began_is_in_that_hooks_answer() {
     let (hub, client) = hub_with(&["wake.per_sender_per_minute=1000"]);
     let (tell, mut begun) = unbounded_channel();
     let begins =

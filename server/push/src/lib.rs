@@ -449,13 +449,7 @@ async fn wake(hub: &Hub, batch: &Batch, transport: &Transport) -> anyhow::Result
         items: claim.items.clone(),
         way: transport.way(),
     };
-    hub.submit(Command::Ack {
-        project: claim.project,
-        items: claim.items,
-        by: claim.by,
-        shown: claim.shown,
-    })
-    .await?;
+    hub.submit(claim.into()).await?;
     let woken = transport.wake(prompt.as_str(), &pushed).await;
     match (woken, transport) {
         (Err(error), _) => pushed.failed(hub, error.to_string()).await,

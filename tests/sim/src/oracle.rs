@@ -168,7 +168,9 @@ impl Oracle {
             Record::Reset(it) => self.drop_all(|spot| spot.0 == it.project),
             Record::ClockMoved(it) => {
                 self.recorded_ms += it.delta_ms;
-                self.jumped_ms = Some(now_ms);
+                // A hub that ended may have recorded it long before a reader sees it.
+                let since_ms = clocks.wall_ms - it.at.as_millis();
+                self.jumped_ms = Some(now_ms - since_ms.max(0));
             }
             Record::Trimmed(it) => self.check_age(it.below, clocks)?,
             _ => {}

@@ -12,6 +12,8 @@ use hub_protocol::{Epoch, InboxName, ProjectName, Seq, Way};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
+use crate::command::Command;
+
 const TAG_BYTES: usize = 16;
 
 /// The key that signs this hub's leases.
@@ -59,6 +61,18 @@ impl Claim {
             ids.retain(|id| !keeps(*id));
         }
         (kept, rest)
+    }
+}
+
+/// The command that acknowledges what was claimed.
+impl From<Claim> for Command {
+    fn from(claim: Claim) -> Self {
+        Self::Ack {
+            project: claim.project,
+            items: claim.items,
+            by: claim.by,
+            shown: claim.shown,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use hub_core::command::{Command, Refusal};
+use hub_core::command::Refusal;
 use hub_core::filter::Filter;
 use hub_core::fold::Session;
 use hub_core::notification::is_longer;
@@ -147,13 +147,7 @@ fn verified(hub: &Hub, lease: &str) -> Result<Claim, ApiError> {
 
 /// Acknowledges the notifications of a claim.
 pub async fn settle(hub: &Hub, claim: Claim) -> Result<Vec<Seq>, ApiError> {
-    let command = Command::Ack {
-        project: claim.project,
-        items: claim.items,
-        by: claim.by,
-        shown: claim.shown,
-    };
-    Ok(hub.submit(command).await?.settled)
+    Ok(hub.submit(claim.into()).await?.settled)
 }
 
 /// Refuses a waiter of an agent's hooks or module that a better one makes needless, or whose session is not registered yet:

@@ -25,7 +25,7 @@ pub(crate) struct Oracle {
     refused: BTreeSet<String>,
     /// The last record that a client was told.
     pub(crate) acknowledged: Seq,
-    /// What readers were told that it is acknowledged.
+    /// The notifications that readers were told are acknowledged.
     pub(crate) read: BTreeSet<Seq>,
 }
 

@@ -8,7 +8,6 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Query, Request, State};
 use axum::routing::{get, post};
-use hub_core::command::Command;
 use hub_core::waiters::{MAX_BYTES, Outcome, WaitSpec};
 use hub_engine::Hub;
 use hub_http::error::{ApiError, Code};
@@ -58,13 +57,7 @@ async fn wait(
 async fn acknowledge(State(hub): State<Hub>, lease: String) -> Result<String, ApiError> {
     let claim = hub.leases().verify(&lease, hub.log().epoch());
     let claim = claim.map_err(|error| ApiError::new(Code::ForgedLease, error))?;
-    hub.submit(Command::Ack {
-        project: claim.project,
-        items: claim.items,
-        by: claim.by,
-        shown: claim.shown,
-    })
-    .await?;
+    hub.submit(claim.into()).await?;
     Ok(Value::Null.to_string())
 }
 
