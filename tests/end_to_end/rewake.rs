@@ -107,6 +107,19 @@ fn it_does_not_wait_in_a_headless_session() {
 }
 
 #[test]
+fn a_changed_file_wakes_its_session_and_a_removed_one_does_not() {
+    let place = Place::new();
+    let changed = |how: &str| {
+        let event = value!({ "hook_event_name": "FileChanged", "session_id": "s1", "cwd": "/",
+            "file_path": "/wake/1/hub-inbox", "event": how });
+        rewake(&place, "").stdin(event.to_string())
+    };
+    let done = changed("change").fails(2).prints_nothing();
+    assert_eq!(done.stderr, "They follow.\n");
+    changed("unlink").ok().prints_nothing().warns_of_nothing();
+}
+
+#[test]
 fn it_finds_a_hub_that_starts_later() {
     let place = Place::new();
     let waiter = rewake(&place, "").spawn();

@@ -1,8 +1,8 @@
 //! Redelivery of notifications that were handed out before the hub ended.
 
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
-use hub_harness::{Client, Hub, PATIENCE, each};
+use hub_harness::{Client, Hub, each, until};
 use serde_json::{Value, json};
 
 use crate::disk_hub;
@@ -52,32 +52,64 @@ async fn a_run_in_memory_does_not_hide_an_earlier_kill_9() {
     assert_eq!(redelivered(&client).await, json!([true]));
 }
 
+/// Starts a session of Claude Code; returns the file that it watches.
+async fn watched_file(client: &Client, session: &str) -> PathBuf {
+    let start = json!({ "hook_event_name": "SessionStart" });
+    let started = client.hook("watches=true", session, start).await;
+    let paths = &started["hookSpecificOutput"]["watchPaths"];
+    paths[0].as_str().expect("a path").into()
+}
+
 /// Waits until the content of a file is neither empty nor `before`; returns it.
-async fn until_changed(path: &str, before: &str) -> String {
-    let changed = async {
-        loop {
-            let content = std::fs::read_to_string(path).expect("the watched file");
-            if !content.is_empty() && content != before {
-                return content;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    let found = tokio::time::timeout(PATIENCE, changed).await;
-    found.unwrap_or_else(|_| panic!("{path} has not changed"))
+fn until_changed(file: &Path, before: &str) -> String {
+    until("the watched file has changed", || {
+        let content = std::fs::read_to_string(file).expect("the watched file");
+        (!content.is_empty() && content != before).then_some(content)
+    })
+}
+
+fn until_removed(file: &Path) {
+    until("the watched file is removed", || {
+        (!file.exists()).then_some(())
+    });
+}
+
+/// Lets an idle session be woken by its file; returns the content.
+async fn wake(client: &Client, session: &str, file: &Path) -> String {
+    let stop = json!({ "hook_event_name": "Stop" });
+    client.hook("", session, stop).await;
+    client.notify(json!({ "to": session, "msg": "look" })).await;
+    until_changed(file, "")
 }
 
 #[tokio::test]
 async fn a_watched_file_changes_again_if_the_agent_did_not_see_the_first_change() {
     let (_hub, client) = disk_hub();
-    let event = |name: &str| json!({ "hook_event_name": name });
-    let started = client
-        .hook("watches=true", "w1", event("SessionStart"))
-        .await;
-    let paths = &started["hookSpecificOutput"]["watchPaths"];
-    let path = paths[0].as_str().expect("a path").to_owned();
-    client.hook("", "w1", event("Stop")).await;
-    client.notify(json!({ "to": "w1", "msg": "look" })).await;
-    let first = until_changed(&path, "").await;
-    until_changed(&path, &first).await;
+    let file = watched_file(&client, "w1").await;
+    let first = wake(&client, "w1", &file).await;
+    until_changed(&file, &first);
+}
+
+#[tokio::test]
+async fn the_watched_file_of_a_session_with_a_client_stays_until_the_session_ends() {
+    let (_hub, client) = disk_hub();
+    let by_client = async |event: Value| {
+        let mut payload = json!({ "session_id": "w1", "cwd": "/r/w1" });
+        payload
+            .as_object_mut()
+            .unwrap()
+            .extend(event.as_object().unwrap().clone());
+        let taken = client.post_json("/hooks/acp?agent=claude", &payload).await;
+        assert!(taken.status < 300, "{}", taken.text());
+    };
+    let file = watched_file(&client, "w1").await;
+    by_client(json!({ "hook_event_name": "acp.prompt", "prompt": "go" })).await;
+    let other = watched_file(&client, "w2").await;
+    wake(&client, "w2", &other).await;
+    let end = json!({ "hook_event_name": "SessionEnd", "reason": "other" });
+    client.hook("", "w2", end).await;
+    until_removed(&other);
+    assert!(file.exists());
+    by_client(json!({ "hook_event_name": "acp.ended" })).await;
+    until_removed(&file);
 }

@@ -3,7 +3,6 @@
 //! The file of a session is `DIR/NUMBER/hub-inbox` with the number of the record that registered the session. Its content
 //! has no meaning; it changes with each wake.
 
-use std::collections::HashSet;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -46,19 +45,19 @@ impl WakeFiles {
         fs::write(self.path(session), format!("{}\n", Timestamp::now()))
     }
 
-    /// Removes the files of all other sessions.
-    pub fn retain(&self, sessions: &HashSet<Seq>) -> io::Result<()> {
+    /// The sessions that have a file.
+    pub fn sessions(&self) -> io::Result<Vec<Seq>> {
         let entries = match fs::read_dir(&self.0) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
         };
-        for entry in entries {
-            let entry = entry?;
-            let session = entry.file_name().to_str().and_then(|it| it.parse().ok());
-            if !session.is_some_and(|it| sessions.contains(&it)) {
-                fs::remove_dir_all(entry.path())?;
-            }
-        }
-        Ok(())
+        let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
+        let numbers = entries.filter_map(|it| it.map(number).transpose());
+        numbers.collect()
+    }
+
+    /// Removes the file of a session.
+    pub fn remove(&self, session: Seq) -> io::Result<()> {
+        fs::remove_dir_all(self.0.join(session.to_string()))
     }
 }

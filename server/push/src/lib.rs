@@ -110,8 +110,8 @@ struct Pushes {
     standins: HashMap<SessionKey, Standin>,
     /// Since when each session is unattended.
     since: HashMap<SessionKey, Instant>,
-    /// The sessions at the last removal of watched files.
-    numbers: HashSet<Seq>,
+    /// The living sessions at the last removal of watched files.
+    living: HashSet<Seq>,
 }
 
 /// Wakes sessions until `shutdown`.
@@ -124,7 +124,7 @@ pub async fn run(hub: Hub, state_dir: PathBuf, shutdown: CancellationToken) {
         hub,
         standins: HashMap::new(),
         since: HashMap::new(),
-        numbers: HashSet::new(),
+        living: HashSet::new(),
     };
     loop {
         let next = pushes.look().await;
@@ -172,10 +172,13 @@ impl Pushes {
     /// Begins and ends waits in the place of sessions. Returns when to look again, if nothing changes before.
     async fn look(&mut self) -> Option<Instant> {
         self.standins.retain(|_, it| !it.task.is_finished());
-        let Ok(candidates) = self.hub.list(candidates).await else {
+        let listed =
+            |state: &State, waiters: &SharedWaiters| (candidates(state, waiters), living(state));
+        let Ok((candidates, living)) = self.hub.list(listed).await else {
             return None;
         };
-        self.forget_ended(&candidates).await;
+        self.forget_ended(&candidates);
+        self.remove_files(living).await;
         let mut next: Option<Instant> = None;
         for candidate in &candidates {
             let again = self.attend(candidate).await;
@@ -270,9 +273,7 @@ impl Pushes {
         self.standins.insert(key, Standin { way, cancel, task });
     }
 
-    /// Removes the watched files of sessions that ended.
-    async fn forget_ended(&mut self, candidates: &[PushSession]) {
-        let numbers: HashSet<Seq> = candidates.iter().map(|it| it.number).collect();
+    fn forget_ended(&mut self, candidates: &[PushSession]) {
         let keys: HashSet<&SessionKey> = candidates.iter().map(|it| &it.key).collect();
         self.since.retain(|key, _| keys.contains(key));
         self.threads.retain(|key| keys.contains(key));
@@ -281,16 +282,33 @@ impl Pushes {
                 standin.cancel.cancel();
             }
         }
-        if numbers == self.numbers {
+    }
+
+    /// Removes the watched files of sessions that ended, if others live than at the last look.
+    async fn remove_files(&mut self, living: HashSet<Seq>) {
+        if living == self.living {
             return;
         }
-        self.numbers.clone_from(&numbers);
-        let files = self.hub.wake_files().clone();
-        let removed = tokio::task::spawn_blocking(move || files.retain(&numbers)).await;
+        self.living = living;
+        let hub = self.hub.clone();
+        let removed = tokio::task::spawn_blocking(move || remove_files(&hub)).await;
         if let Ok(Err(error)) = removed {
             tracing::warn!(%error, "the watched files of ended sessions could not be removed");
         }
     }
+}
+
+/// Removes the watched files of sessions that ended. The agent of a living one would take it for a wake.
+fn remove_files(hub: &Hub) -> anyhow::Result<()> {
+    // Before the sessions are read: each of these was registered before it got its file.
+    let watched = hub.wake_files().sessions()?;
+    let living = hub.read(|state, _| living(state))?;
+    for number in watched {
+        if !living.contains(&number) {
+            hub.wake_files().remove(number)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a wait in this way can deliver something: what is pending, or what arrives if nothing is pending.
@@ -336,6 +354,14 @@ fn candidates(state: &State, waiters: &SharedWaiters) -> Vec<PushSession> {
         })
     };
     state.sessions.iter(None).filter_map(candidate).collect()
+}
+
+/// The records that registered the living sessions, also those that the hub does not wake by their files.
+fn living(state: &State) -> HashSet<Seq> {
+    let all = state.sessions.iter(None);
+    let alive = all.filter(|(_, _, session)| session.is_alive());
+    let registered = alive.filter_map(|(_, _, session)| session.registered.as_ref());
+    registered.map(|it| it.seq).collect()
 }
 
 /// Why a session is not idle by its hooks.

@@ -255,9 +255,13 @@ impl InstalledHub {
 
     /// Waits for `count` notifications with this text; returns their ids, newest first.
     pub(crate) fn all_published(&self, text: &str, count: usize) -> Vec<u64> {
-        until(&format!("{text:?} is said {count} times"), || {
+        let all = || {
             let found = self.find_published(text);
             (found.len() == count).then_some(found)
+        };
+        hub_harness::within(hub_harness::PATIENCE, all).unwrap_or_else(|| {
+            let said = self.hubctl(&["history"]);
+            panic!("still waiting until {text:?} is said {count} times:\n{said}")
         })
     }
 

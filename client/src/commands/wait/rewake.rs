@@ -43,6 +43,10 @@ pub(super) async fn run(context: &Context, of_plugin: bool) -> Exit {
         return Exit::DONE;
     }
     if by_file {
+        if payload.is_some_and(|it| it.text("event") == Some("unlink")) {
+            // The hub removes the file of a session that has ended.
+            return Exit::DONE;
+        }
         // The hub has announced notifications by the change; the hook of the prompt that begins now delivers them.
         eprintln!("They follow.");
         return Exit::REWAKE;
