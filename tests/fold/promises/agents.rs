@@ -264,3 +264,11 @@ pub(super) fn permission() -> AgentEvent {
         data: Some(serde_json::json!({})),
     }
 }
+
+/// The notice that follows the request of a permission.
+pub(super) fn notice() -> AgentEvent {
+    AgentEvent::Permission {
+        text: "w1 needs your permission".into(),
+        data: None,
+    }
+}

@@ -154,6 +154,21 @@ fn the_next_dialog_of_a_session_proves_that_it_took_the_answer_to_the_one_before
 }
 
 #[test]
+fn a_notice_that_comes_after_the_answer_opens_no_dialog() {
+    let mut hub = Hub::new();
+    hub.held_hook("w1", permission());
+    let id = hub.open_question(0);
+    hub.post(approves("person", id));
+    hub.note_answer(id, true);
+    assert_eq!(hub.hook("w1", notice()), []);
+    hub.hook("w1", AgentEvent::Worked);
+    hub.pass(9_999);
+    assert_eq!(hub.hook("w1", notice()), []);
+    hub.pass(1);
+    assert_eq!(hub.told("w1", notice()).len(), 1);
+}
+
+#[test]
 fn an_event_that_names_a_dialog_tells_nothing_of_the_answer_to_another() {
     let mut hub = Hub::new();
     for dialog in ["1", "2"] {

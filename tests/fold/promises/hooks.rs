@@ -413,13 +413,9 @@ fn a_permission_is_for_the_person_and_its_dialog_adds_nothing() {
     let mut hub = working();
     hub.tells("w1", permission(), "approval person! lead primary");
     hub.last_is("Agent w1 needs a permission: Bash: rm x");
-    let notice = AgentEvent::Permission {
-        text: "w1 needs your permission".into(),
-        data: None,
-    };
-    assert_eq!(hub.hook("w1", notice.clone()), []);
+    assert_eq!(hub.hook("w1", notice()), []);
     hub.hook("w1", AgentEvent::Worked);
-    assert_eq!(hub.told("w1", notice).len(), 1);
+    assert_eq!(hub.told("w1", notice()).len(), 1);
 }
 
 #[test]

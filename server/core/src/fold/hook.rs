@@ -8,7 +8,7 @@ use hub_protocol::{InboxName, Kind, ProjectName, Seq, SessionState, Timestamp};
 use serde_json::{Value, json};
 
 use super::dialog::{
-    DIALOG, PERMISSION_DIALOG, held_key, is_about, is_dialog, key_of, subagent_of,
+    DIALOG, PERMISSION_DIALOG, held_key, is_about, is_dialog, is_held_key, key_of, subagent_of,
 };
 use super::hook_data::{bounded, set_data, whole};
 use super::process;
@@ -26,6 +26,9 @@ use crate::turn_mark::{TURN, TurnMark};
 
 /// The key of waiting items. The session's next step withdraws them.
 pub(super) const WAITING: &str = "hook:waiting";
+
+/// How long after the end of a dialog its notice may come, in milliseconds.
+const NOTICE_MS: i64 = 10_000;
 
 /// A hook event, its session, and the records to which it leads.
 struct HookContext<'a, 'b> {
@@ -444,10 +447,8 @@ impl HookContext<'_, '_> {
     }
 
     fn asks(&mut self, text: &str, options: &[String], data: &Value) -> Result<(), Refusal> {
-        // The notice of a dialog follows the dialog's own hook and says less.
-        let mut open = self.state.questions.of(self.project, self.key);
         let is_notice = data.get("notification_type").is_some();
-        if is_notice && open.any(|(_, it)| is_dialog(it)) {
+        if is_notice && self.is_noticed() {
             return Ok(());
         }
         let (key, place) = match self.hook.held {
@@ -490,11 +491,22 @@ impl HookContext<'_, '_> {
         Some(earlier)
     }
 
-    /// Asks for a permission. The notice of a dialog follows seconds after the request and says less, so it is ignored
-    /// if a dialog is known.
+    /// Whether the dialog of a notice is known. The notice follows the dialog's own hook and says less; on a busy machine it
+    /// comes after the answer.
+    fn is_noticed(&self) -> bool {
+        let since = self.transaction.now.plus_millis(-NOTICE_MS);
+        let ended = |it: &Question| it.settled_at.is_some_and(|at| at > since);
+        let is_it = |it: &Question| {
+            let is_held = it.key.as_deref().is_some_and(is_held_key);
+            is_dialog(it) && !it.state.is_final() || is_held && ended(it)
+        };
+        let mut all = self.state.questions.all();
+        all.any(|(_, it)| (&it.project, &it.from) == (self.project, self.key) && is_it(it))
+    }
+
+    /// Asks for a permission; without data, by the notice of a dialog.
     fn permission(&mut self, text: &str, data: Option<&Value>) -> Result<(), Refusal> {
-        let mut open = self.state.questions.of(self.project, self.key);
-        if data.is_none() && open.any(|(_, it)| is_dialog(it)) {
+        if data.is_none() && self.is_noticed() {
             return Ok(());
         }
         let key = if self.hook.held.is_some() {
