@@ -122,6 +122,11 @@ impl<N: Nats> JetStreamJournal<N> {
         self.position.subscribe()
     }
 
+    /// Returns the copy on the disk of this hub.
+    pub fn local(&self) -> &DiskJournal {
+        &self.copy
+    }
+
     /// Returns the stream.
     pub fn shared(&self) -> &Arc<SharedLog<N>> {
         &self.shared

@@ -9,6 +9,7 @@
 
 mod clients;
 mod clock;
+mod disks;
 mod faults;
 mod nats;
 mod oracle;
@@ -29,6 +30,8 @@ use writers::Writers;
 /// Runs a seed of the cluster, and prints its story if `prints`.
 pub fn run(seed: u64, prints: bool) -> Report {
     let mut rng = Rng::new(seed);
+    // Of its own, so that what it decides moves nothing else.
+    let disks = Rng::new(!seed);
     let writers = Writers::new(rng.fork());
     let world = {
         let _context = writers.runtime().enter();
@@ -36,7 +39,7 @@ pub fn run(seed: u64, prints: bool) -> Report {
     };
     let (own, script) = (Arc::clone(&writers), Arc::clone(&world));
     let ran = catch_unwind(AssertUnwindSafe(|| {
-        let script = writers.runtime().spawn(script.run(own));
+        let script = writers.runtime().spawn(script.run(disks, own));
         writers.block_on(script)
     }));
     let (step, hash, faults) = world.counts();

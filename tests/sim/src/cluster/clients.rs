@@ -104,6 +104,11 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
+    /// Whether nothing was stored, and the same request would not be either.
+    fn is_refusal(&self) -> bool {
+        self.status.is_client_error() || self.status == StatusCode::INSUFFICIENT_STORAGE
+    }
+
     fn number(&self, key: &str) -> Seq {
         self.content[key].as_u64().unwrap_or(0)
     }
@@ -170,7 +175,7 @@ impl World {
                     }
                     return;
                 }
-                Some(answer) if answer.status.is_client_error() => {
+                Some(answer) if answer.is_refusal() => {
                     self.tell(format_args!(
                         "hub {hub} refuses '{text}': {}",
                         answer.status

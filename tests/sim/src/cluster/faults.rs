@@ -12,6 +12,7 @@ use super::process::Machine;
 use super::pulse::Life;
 use super::world::World;
 use super::writers::Writers;
+use crate::disk::Faults;
 use crate::rng::Rng;
 
 /// The delay of a sound link, in milliseconds.
@@ -136,7 +137,7 @@ impl World {
         self.later(ms, move |world| world.server.mislead(hub, false));
     }
 
-    fn later(self: &Arc<Self>, ms: u64, act: impl FnOnce(&Self) + Send + 'static) {
+    pub(super) fn later(self: &Arc<Self>, ms: u64, act: impl FnOnce(&Self) + Send + 'static) {
         let own = Arc::clone(self);
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(ms)).await;
@@ -149,6 +150,7 @@ impl World {
         self.server.elect(Duration::ZERO);
         for machine in &mut *sync::lock(&self.machines) {
             machine.starts = Instant::now();
+            machine.disk.set_faults(|it| *it = Faults::default());
             if let Some(process) = &machine.process {
                 process.pulse.set(Life::Runs);
             }
@@ -161,7 +163,7 @@ impl World {
 }
 
 /// Returns for how long a fault lasts, in milliseconds.
-fn length(rng: &mut Rng) -> u64 {
+pub(super) fn length(rng: &mut Rng) -> u64 {
     match rng.below(10) {
         0..4 => rng.between(50, 2_000),
         4..9 => rng.between(2_000, 12_000),
@@ -170,6 +172,6 @@ fn length(rng: &mut Rng) -> u64 {
 }
 
 /// Returns for how long a hub does not run, in milliseconds.
-fn absence(rng: &mut Rng) -> u64 {
+pub(super) fn absence(rng: &mut Rng) -> u64 {
     *rng.pick(&[0, 300, 2_000, 12_000])
 }

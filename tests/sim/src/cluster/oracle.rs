@@ -11,6 +11,9 @@ use hub_protocol::{InboxName, ProjectName, Seq};
 use super::nats::Stored;
 use crate::oracle::{Broken, text_of};
 
+/// The beginning of what publishers send.
+pub(super) const NOTE: &str = "note ";
+
 /// Everything that was promised so far.
 #[derive(Default)]
 pub(crate) struct Oracle {
@@ -50,7 +53,11 @@ impl Oracle {
         let record = Record::decode(entry.kind, &entry.payload).map_err(|it| it.to_string())?;
         self.state.apply(seq, &record);
         if let Record::Notified(it) = &record {
-            let text = text_of(&it.json).ok_or("a notification has no text")?;
+            let mut text = text_of(&it.json).ok_or("a notification has no text")?;
+            if !text.starts_with(NOTE) {
+                // The hub tells of each repair.
+                text = format!("{text} ({seq})");
+            }
             if self.refused.contains(&text) {
                 return Err(format!("'{text}' was refused, and is stored as {seq}"));
             }

@@ -12,7 +12,7 @@ use hub_core::waiters::WakeLimits;
 use hub_core::waiters::lease_token::LeaseKey;
 use hub_core::wake_files::WakeFiles;
 use hub_engine::{Hub, HubParts, Rules, clock};
-use hub_log::archive;
+use hub_log::archive::{self, ArchiveInputs, ArchiveWorker, RetentionPolicy, SnapshotPolicy};
 use hub_log::journal::Journal;
 use hub_log::journal::disk::DiskJournal;
 use hub_log::journal::sled::Options;
@@ -33,14 +33,27 @@ use crate::store::{EPOCH, ModelStore, Stored, files};
 
 /// The bytes of a segment of the copy.
 const SEGMENT_BYTES: u64 = 16 << 10;
+/// The age of a record above which it is dropped: of none in a world.
+const MAX_AGE_MS: i64 = 30 * 24 * 3_600_000;
+/// When a snapshot is due.
+const SNAPSHOTS: SnapshotPolicy = SnapshotPolicy {
+    records: 30,
+    bytes: 16 << 20,
+};
 
 /// A machine with one hub.
 pub(crate) struct Machine {
     /// The number and the name of the hub.
     pub(crate) index: usize,
     pub(crate) name: String,
-    disk: SimDisk,
-    stored: Stored,
+    pub(super) disk: SimDisk,
+    pub(super) stored: Stored,
+    /// Whether a fault of the disk since the last start may explain an error.
+    pub(super) is_troubled: bool,
+    /// The bytes that its copy of the log may have.
+    pub(super) max_bytes: u64,
+    /// Whether one of the two copies of a record was damaged.
+    pub(super) is_damaged: bool,
     /// Its clocks.
     pub(crate) clock: Arc<SimClock>,
     /// The running hub.
@@ -57,6 +70,8 @@ pub(crate) struct Process {
     pub(crate) hub: Hub,
     pub(crate) cluster: Cluster<SimNats>,
     pub(crate) journal: Arc<JetStreamJournal<SimNats>>,
+    /// Its snapshots and its retention.
+    pub(super) archive: ArchiveWorker,
     /// What answers its clients.
     pub(crate) front: Router,
     shutdown: CancellationToken,
@@ -71,6 +86,9 @@ impl Machine {
             name: ["a", "b", "c"][index].into(),
             disk: SimDisk::new(rng.fork()),
             stored: Stored::default(),
+            is_troubled: false,
+            max_bytes: u64::MAX,
+            is_damaged: false,
             clock: Arc::new(SimClock::random(rng, now)),
             process: None,
             starts: now,
@@ -105,6 +123,17 @@ impl Machine {
         let snapshots = Snapshots::on(Arc::clone(&files.disk), &files.snapshots(), EPOCH);
         let recovered = archive::recover(&*journal, &snapshots);
         let recovered = recovered.map_err(|error| error.to_string())?;
+        let archive_clock = Arc::clone(&clock);
+        let inputs = ArchiveInputs {
+            snapshots: snapshots.clone(),
+            last_snapshot: recovered.snapshot,
+            due: SNAPSHOTS,
+            retention: RetentionPolicy {
+                max_age_ms: MAX_AGE_MS,
+                max_bytes: self.max_bytes,
+            },
+            clock: Box::new(move || archive_clock.wall()),
+        };
         let shutdown = CancellationToken::new();
         let parts = HubParts {
             journal: Arc::clone(&journal) as Arc<dyn Journal>,
@@ -123,6 +152,13 @@ impl Machine {
             shutdown: shutdown.clone(),
         };
         let (hub, writer, asks) = Hub::assemble(parts, Instant::now().into_std());
+        let own = hub.clone();
+        let submit = move |command| {
+            let own = own.clone();
+            tokio::spawn(async move { own.submit(command).await });
+            true
+        };
+        let archive = ArchiveWorker::new(inputs, Arc::clone(hub.view()), Box::new(submit));
         let life = (pulse.clone(), Arc::clone(&self.clock));
         writers.hire(number, (writer, asks), life);
         let connection = ClusterConnection {
@@ -145,17 +181,25 @@ impl Machine {
             (hub.clone(), routes),
             shutdown.clone(),
         ));
+        let faults = self.disk.faults();
+        self.is_troubled = faults.full || faults.failing.is_some();
         self.process = Some(Process {
             number,
             pulse,
             hub,
             cluster,
             journal,
+            archive,
             front,
             shutdown,
             work,
         });
         Ok(())
+    }
+
+    /// Whether a fault of its disk may explain an error.
+    pub(crate) fn has_trouble(&self) -> bool {
+        self.is_troubled || self.disk.is_off()
     }
 
     /// Ends the process without a word, and cuts the power or not.

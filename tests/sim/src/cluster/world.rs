@@ -10,8 +10,9 @@ use hub_log::journal::Journal as _;
 use hub_protocol::Seq;
 use tokio::time::Instant;
 
+use super::faults::absence;
 use super::nats::Server;
-use super::oracle::Oracle;
+use super::oracle::{NOTE, Oracle};
 use super::process::{Machine, Process};
 use super::pulse::Pulse;
 use super::writers::Writers;
@@ -67,9 +68,10 @@ impl World {
     }
 
     /// Lets everything happen, and then checks that it ends well.
-    pub(crate) async fn run(self: Arc<Self>, writers: Arc<Writers>) {
+    pub(crate) async fn run(self: Arc<Self>, disks: Rng, writers: Arc<Writers>) {
         let began = Instant::now();
         self.tell(format_args!("{} hubs", self.hubs));
+        tokio::spawn(Arc::clone(&self).use_disks(disks, Arc::clone(&writers)));
         for step in 1..=STEPS {
             self.step.store(step, Ordering::Relaxed);
             let ms = self.with_rng(pause);
@@ -118,7 +120,7 @@ impl World {
         let number = self.step.load(Ordering::Relaxed);
         let (hub, has_key, rng) =
             self.with_rng(|it| (it.index(self.hubs), it.chance(70), it.fork()));
-        let text = format!("note {number} {}", if has_key { "keyed" } else { "once" });
+        let text = format!("{NOTE}{number} {}", if has_key { "keyed" } else { "once" });
         self.begin(Arc::clone(self).publish(text, hub, has_key, rng));
     }
 
@@ -148,8 +150,17 @@ impl World {
     fn supervise(&self, machine: &mut Machine, ended: &[(u64, String)], writers: &Arc<Writers>) {
         let name = machine.name.clone();
         if let Some(process) = &machine.process {
-            if let Some((_, why)) = ended.iter().find(|it| it.0 == process.number) {
+            let failed = ended.iter().find(|it| it.0 == process.number);
+            let why = failed.map(|(_, why)| why.as_str());
+            if let Some(why) = why.filter(|_| !machine.has_trouble()) {
                 self.breaks(format!("the storage of hub {name} fails: {why}"));
+            } else if why.is_some() || machine.disk.is_off() {
+                self.tell(format_args!("hub {name} ends: {why:?}"));
+                return self.with_rng(|rng| {
+                    let power = machine.disk.is_off() && rng.chance(50);
+                    machine.kill(writers, power, rng);
+                    machine.starts = Instant::now() + Duration::from_millis(absence(rng));
+                });
             }
             if process.has_crashed() {
                 self.breaks(format!("hub {name} ends by itself"));
@@ -165,6 +176,11 @@ impl World {
             let number = self.processes.fetch_add(1, Ordering::Relaxed);
             match machine.start(number, writers, &self.server) {
                 Ok(()) => self.tell(format_args!("hub {name} starts, {}", machine.clock)),
+                Err(error) if machine.has_trouble() => {
+                    self.tell(format_args!("hub {name} does not start yet: {error}"));
+                    machine.disk.set_faults(|it| it.failing = None);
+                    machine.starts = Instant::now() + Duration::from_secs(1);
+                }
                 Err(error) => self.breaks(format!("hub {name} does not start: {error}")),
             }
         }
@@ -238,7 +254,7 @@ impl World {
             return Err(format!("hub {} does not run at the end", machine.name));
         };
         let oracle = sync::lock(&self.oracle);
-        let mut at = 1;
+        let mut at = process.journal.earliest();
         while at <= process.journal.head() {
             let entries = process
                 .journal
@@ -303,6 +319,11 @@ impl World {
         let machines = sync::lock(&self.machines);
         let process = machines[hub].process.as_ref().filter(|it| it.serves());
         process.map(|it: &Process| (it.front.clone(), it.pulse.clone()))
+    }
+
+    /// Whether things still go wrong.
+    pub(crate) fn has_faults(&self) -> bool {
+        self.step.load(Ordering::Relaxed) < STEPS
     }
 
     /// The number of hubs.
