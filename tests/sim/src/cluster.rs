@@ -1,8 +1,9 @@
 //! A cluster in a world that a seed decides: two or three hubs, NATS, and their clients, on one thread.
 //!
-//! Real are the hub with its writer and its copy of the log, and of the cluster the journal, the lease, the follower, the
-//! beats, the audit, the forwarded calls, the handover and the choice of the hub that answers. Simulated are NATS, the
-//! disks, the clocks, the clients and the routes behind the front.
+//! Real are the hub with its writer, its copy of the log, its snapshots and its retention, and of the cluster the journal, the
+//! lease, the follower, the beats, the audit, the forwarded calls, the handover and the choice of the hub that answers.
+//! Simulated are NATS, the disks, the clocks, the clients and the routes behind the front. The stream keeps all commits, so no
+//! hub begins with the base.
 //!
 //! One thing is not the seed's: tokio wakes those that wait for the same change of a `watch` channel in an order of its own, in
 //! the same instant. So two runs of a seed can differ in that order.
