@@ -79,7 +79,7 @@ pub fn list(state: &State, waiters: &SharedWaiters) -> Vec<FoundNeed> {
 
 /// The needs at a time.
 pub fn list_at(state: &State, waiters: &SharedWaiters, now: Timestamp) -> Vec<FoundNeed> {
-    let questions = state.questions_since(now.plus_millis(-SETTLED_MS));
+    let questions = state.recent_questions(SETTLED_MS, now);
     let questions = questions.map(|(id, it)| of_question(state, waiters, (id, it), now));
     let sessions = state.sessions.iter(None);
     let sessions = sessions.filter_map(|(project, key, session)| {

@@ -169,6 +169,17 @@ fn a_notice_that_comes_after_the_answer_opens_no_dialog() {
 }
 
 #[test]
+fn an_answer_before_the_clock_was_set_back_hides_no_later_dialog() {
+    let mut hub = Hub::new();
+    hub.held_hook("w1", permission());
+    let id = hub.open_question(0);
+    hub.post(approves("person", id));
+    hub.note_answer(id, true);
+    hub.pass(-HOUR);
+    assert_eq!(hub.told("w1", notice()).len(), 1);
+}
+
+#[test]
 fn an_event_that_names_a_dialog_tells_nothing_of_the_answer_to_another() {
     let mut hub = Hub::new();
     for dialog in ["1", "2"] {

@@ -6,7 +6,6 @@ use std::time::Duration;
 use hub_core::command::Command;
 use hub_engine::needs;
 use hub_engine::writer::Ask;
-use hub_protocol::Timestamp;
 use tokio::sync::oneshot;
 
 use crate::actors::hooks::Hooks;
@@ -267,7 +266,7 @@ impl World {
         let state = &self.oracle.state;
         let found = needs::list_at(state, &process.waiters, self.clocks.wall());
         let shown: Vec<String> = found.into_iter().map(|it| it.need.id).collect();
-        let open = { state.questions_since(Timestamp::default()) }
+        let open = { state.unfinished_questions() }
             .filter(|(_, it)| !it.state.is_final())
             .find(|(id, _)| !shown.contains(&id.to_string()));
         match open {

@@ -494,11 +494,11 @@ impl HookContext<'_, '_> {
     /// Whether the dialog of a notice is known. The notice follows the dialog's own hook and says less; on a busy machine it
     /// comes after the answer.
     fn is_noticed(&self) -> bool {
-        let since = self.transaction.now.plus_millis(-NOTICE_MS);
-        let ended = |it: &Question| it.settled_at.is_some_and(|at| at > since);
+        let now = self.transaction.now;
         let is_it = |it: &Question| {
             let is_held = it.key.as_deref().is_some_and(is_held_key);
-            is_dialog(it) && !it.state.is_final() || is_held && ended(it)
+            is_dialog(it) && !it.state.is_final()
+                || is_held && it.was_settled_within(NOTICE_MS, now)
         };
         let mut all = self.state.questions.all();
         all.any(|(_, it)| (&it.project, &it.from) == (self.project, self.key) && is_it(it))

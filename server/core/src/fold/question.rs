@@ -95,6 +95,12 @@ impl Question {
         self.is_of_hub() || self.key.as_deref().is_some_and(is_it)
     }
 
+    /// Whether it was settled in the last `ms` milliseconds. A time after `now` is of a clock that was set back since.
+    pub(super) fn was_settled_within(&self, ms: i64, now: Timestamp) -> bool {
+        let since = now.plus_millis(-ms);
+        self.settled_at.is_some_and(|at| since < at && at <= now)
+    }
+
     /// Refuses those who take what only a person decides from the person's sight.
     pub(super) fn demand_person(&self, by: &InboxName, may_anyway: bool) -> Result<(), Refusal> {
         if self.is_for_person() && by.as_str() != InboxName::PERSON && !may_anyway {

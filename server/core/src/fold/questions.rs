@@ -266,11 +266,16 @@ impl State {
         all.filter(|(_, it)| !it.state.is_final() || self.awaits_delivery(it))
     }
 
-    /// Returns the unfinished questions, and those that were settled after `since`, oldest first.
-    pub fn questions_since(&self, since: Timestamp) -> impl Iterator<Item = (Seq, &Question)> {
-        let is_recent = move |it: &Question| it.settled_at.is_some_and(|at| at > since);
+    /// Returns the unfinished questions, and those that were settled in the last `ms` milliseconds, oldest first.
+    pub fn recent_questions(
+        &self,
+        ms: i64,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (Seq, &Question)> {
         let all = self.questions.all();
-        all.filter(move |(_, it)| !it.state.is_final() || is_recent(it) || self.awaits_delivery(it))
+        all.filter(move |(_, it)| {
+            !it.state.is_final() || it.was_settled_within(ms, now) || self.awaits_delivery(it)
+        })
     }
 
     pub(super) fn decide_claim(

@@ -4,7 +4,7 @@ use hub_core::command::{Command, IdempotencyKey};
 use hub_core::notification::{Draft, tail_of};
 use hub_core::rejected::Rejected;
 use hub_engine::writer::{Ask, Done};
-use hub_protocol::{Kind, Priority, QuestionState, Seq, Timestamp};
+use hub_protocol::{Kind, Priority, QuestionState, Seq};
 use tokio::sync::oneshot;
 
 use super::{inbox, name, project, sender};
@@ -115,7 +115,7 @@ impl World {
 
     /// The person answers an open question.
     pub(crate) fn answer(&mut self) {
-        let questions = self.oracle.state.questions_since(Timestamp::default());
+        let questions = self.oracle.state.unfinished_questions();
         let open: Vec<_> = questions
             .filter(|(_, it)| it.state == QuestionState::Open)
             .map(|(id, it)| (id, it.project.clone()))
