@@ -4,12 +4,10 @@
 //! lease, the follower, the beats, the audit, the forwarded calls, the handover and the choice of the hub that answers.
 //! Simulated are NATS, the disks, the clocks, the clients and the routes behind the front. The stream keeps all commits, so no
 //! hub begins with the base.
-//!
-//! One thing is not the seed's: tokio wakes those that wait for the same change of a `watch` channel in an order of its own, in
-//! the same instant. So two runs of a seed can differ in that order.
 
 mod clients;
 mod clock;
+mod crew;
 mod disks;
 mod faults;
 mod nats;

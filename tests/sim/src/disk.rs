@@ -20,7 +20,7 @@ const SECTOR: usize = 512;
 /// The unit in which the epoch file is written.
 const EPOCH_SLOT: usize = 4096;
 /// The most writes for which the reserve has room.
-pub(crate) const RESERVE: u64 = 8;
+const RESERVE: u64 = 8;
 /// The bytes at the beginning of a file in which half of the flipped bits are: those say how to read the rest.
 const HEADER: usize = 64;
 
@@ -185,6 +185,26 @@ impl SimDisk {
     /// Changes the faults.
     pub(crate) fn set_faults(&self, change: impl FnOnce(&mut Faults)) {
         self.with(|it| change(&mut it.faults));
+    }
+
+    /// Leaves no room for new data, or has room again. The seed decides for how many writes the reserve has room.
+    pub(crate) fn fill(&self, full: bool, rng: &mut Rng) {
+        let reserve = u32::try_from(rng.between(0, RESERVE)).unwrap_or(0);
+        self.set_faults(|it| (it.full, it.reserve, it.released) = (full, reserve, 0));
+    }
+
+    /// Fails one of the next writes and syncs. Returns how many succeed before it.
+    pub(crate) fn fail_later(&self, rng: &mut Rng) -> u32 {
+        let calls = u32::try_from(rng.below(8)).unwrap_or(0);
+        self.set_faults(|it| it.failing = Some(calls));
+        calls
+    }
+
+    /// Goes off in the middle of one of the next `most` calls of this kind. Returns how many succeed before it.
+    pub(crate) fn cut_later(&self, call: Option<Call>, most: u64, rng: &mut Rng) -> u32 {
+        let after = u32::try_from(rng.below(most)).unwrap_or(0);
+        self.set_faults(|it| it.cut = Some(Cut { call, after }));
+        after
     }
 
     /// Returns the faults that are set.

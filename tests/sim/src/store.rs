@@ -16,7 +16,7 @@ use hub_log::journal::sled::{self, Files, LostRanges, OpenError};
 use hub_log::journal::{Entry, Health, JournalError};
 use hub_protocol::{Epoch, Seq};
 
-use crate::disk::ProcessDisk;
+use crate::disk::{ProcessDisk, SimDisk};
 use crate::rng::Rng;
 
 /// The identity of every simulated journal.
@@ -45,8 +45,18 @@ impl Stored {
         self.entries().keys().next_back().copied().unwrap_or(0)
     }
 
+    /// Damages one of the two copies of a record: that in the store, or that in a segment of which the store has all records.
+    /// Returns false if there is none.
+    pub(crate) fn lose_a_copy(&self, disk: &SimDisk, rng: &mut Rng) -> bool {
+        if rng.chance(50) {
+            self.lose(rng).is_some()
+        } else {
+            disk.flip_segment(self.last())
+        }
+    }
+
     /// Loses a record but not the last one. Returns which.
-    pub(crate) fn lose(&self, rng: &mut Rng) -> Option<Seq> {
+    fn lose(&self, rng: &mut Rng) -> Option<Seq> {
         let mut entries = self.entries();
         let seqs: Vec<Seq> = entries.keys().copied().collect();
         let (_, seqs) = seqs.split_last()?;

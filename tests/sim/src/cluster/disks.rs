@@ -14,7 +14,6 @@ use super::process::Process;
 use super::pulse::Life;
 use super::world::World;
 use super::writers::Writers;
-use crate::disk::{Cut, RESERVE};
 use crate::rng::Rng;
 
 impl World {
@@ -43,12 +42,9 @@ impl World {
         let name = machine.name.clone();
         match rng.below(10) {
             0..3 => {
-                let (ms, reserve) = (length(rng), rng.between(0, RESERVE));
+                let ms = length(rng);
                 self.tell(format_args!("the disk of hub {name} is full for {ms} ms"));
-                machine.disk.set_faults(|it| {
-                    let reserve = u32::try_from(reserve).unwrap_or(0);
-                    (it.full, it.reserve, it.released) = (true, reserve, 0);
-                });
+                machine.disk.fill(true, rng);
                 machine.is_troubled = true;
                 self.later(ms, move |world| {
                     let machines = sync::lock(&world.machines);
@@ -56,25 +52,18 @@ impl World {
                 });
             }
             3..6 => {
-                let calls = u32::try_from(rng.below(8)).unwrap_or(0);
+                let calls = machine.disk.fail_later(rng);
                 self.tell(format_args!("call {calls} of the disk of hub {name} fails"));
-                machine.disk.set_faults(|it| it.failing = Some(calls));
                 machine.is_troubled = true;
             }
             6..9 => {
-                let after = u32::try_from(rng.below(12)).unwrap_or(0);
+                let after = machine.disk.cut_later(None, 12, rng);
                 self.tell(format_args!("hub {name} goes off in a call, after {after}"));
-                let cut = Some(Cut { call: None, after });
-                machine.disk.set_faults(|it| it.cut = cut);
             }
             _ if !machine.is_damaged => {
                 machine.kill(writers, false, rng);
                 machine.starts = Instant::now();
-                machine.is_damaged = if rng.chance(50) {
-                    machine.stored.lose(rng).is_some()
-                } else {
-                    machine.disk.flip_segment(machine.stored.last())
-                };
+                machine.is_damaged = machine.stored.lose_a_copy(&machine.disk, rng);
                 self.tell(format_args!(
                     "hub {name} is killed, and loses a copy of a record: {}",
                     machine.is_damaged

@@ -17,3 +17,10 @@ fn every_promise_of_a_cluster_holds_in_seeds_101_to_200() {
 fn every_promise_of_a_cluster_holds_in_seeds_201_to_300() {
     hold(run, 201..=300, "--cluster");
 }
+
+#[test]
+fn a_seed_of_a_cluster_has_one_story() {
+    for seed in 1..20 {
+        assert_eq!(run(seed, false), run(seed, false));
+    }
+}

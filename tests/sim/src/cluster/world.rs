@@ -10,6 +10,7 @@ use hub_log::journal::Journal as _;
 use hub_protocol::Seq;
 use tokio::time::Instant;
 
+use super::crew::Crew;
 use super::faults::absence;
 use super::nats::Server;
 use super::oracle::{NOTE, Oracle};
@@ -42,7 +43,7 @@ pub(crate) struct World {
     pub(super) processes: AtomicU64,
     pub(super) faults: AtomicU64,
     broken: Mutex<Option<(u64, Broken)>>,
-    clients: Mutex<Vec<tokio::task::JoinHandle<()>>>,
+    clients: Arc<Crew>,
     hubs: usize,
 }
 
@@ -55,6 +56,7 @@ impl World {
         Arc::new(Self {
             machines: Mutex::new(machines.collect()),
             server: Server::new(rng.fork(), hubs),
+            clients: Crew::new(rng.fork()),
             rng: Mutex::new(rng),
             oracle: Mutex::default(),
             story: Mutex::new(Story::new(prints)),
@@ -62,13 +64,20 @@ impl World {
             processes: AtomicU64::new(0),
             faults: AtomicU64::new(0),
             broken: Mutex::new(None),
-            clients: Mutex::default(),
             hubs,
         })
     }
 
     /// Lets everything happen, and then checks that it ends well.
     pub(crate) async fn run(self: Arc<Self>, disks: Rng, writers: Arc<Writers>) {
+        tokio::select! {
+            biased;
+            () = Arc::clone(&self.clients).run() => {}
+            () = self.script(disks, writers) => {}
+        }
+    }
+
+    async fn script(self: Arc<Self>, disks: Rng, writers: Arc<Writers>) {
         let began = Instant::now();
         self.tell(format_args!("{} hubs", self.hubs));
         tokio::spawn(Arc::clone(&self).use_disks(disks, Arc::clone(&writers)));
@@ -101,16 +110,16 @@ impl World {
             0..50 => self.begin_publish(),
             50..65 => {
                 let (hub, rng) = self.with_rng(|rng| (rng.index(self.hubs), rng.fork()));
-                self.begin(Arc::clone(self).read(hub, rng));
+                self.clients.begin(Arc::clone(self).read(hub, rng));
             }
             65..75 => {
                 let (hub, rng) = self.with_rng(|rng| (rng.index(self.hubs), rng.fork()));
-                self.begin(Arc::clone(self).wait(hub, rng));
+                self.clients.begin(Arc::clone(self).wait(hub, rng));
             }
             75..78 => {
                 let (hub, heir) = self.with_rng(|rng| (rng.index(self.hubs), rng.index(self.hubs)));
                 let heir = sync::lock(&self.machines)[heir].name.clone();
-                self.begin(Arc::clone(self).hand_over(hub, heir));
+                self.clients.begin(Arc::clone(self).hand_over(hub, heir));
             }
             _ => self.fault(writers),
         }
@@ -121,12 +130,8 @@ impl World {
         let (hub, has_key, rng) =
             self.with_rng(|it| (it.index(self.hubs), it.chance(70), it.fork()));
         let text = format!("{NOTE}{number} {}", if has_key { "keyed" } else { "once" });
-        self.begin(Arc::clone(self).publish(text, hub, has_key, rng));
-    }
-
-    /// Begins the work of a client.
-    fn begin(&self, client: impl Future<Output = ()> + Send + 'static) {
-        sync::lock(&self.clients).push(tokio::spawn(client));
+        self.clients
+            .begin(Arc::clone(self).publish(text, hub, has_key, rng));
     }
 
     /// Does what a supervisor does, and checks what must hold at any time.
@@ -199,7 +204,7 @@ impl World {
         self.tell(format_args!("a hub is active"));
         self.last_clients(writers).await?;
         let rng = self.with_rng(Rng::fork);
-        self.begin(Arc::clone(self).drain(rng));
+        self.clients.begin(Arc::clone(self).drain(rng));
         self.last_clients(writers).await?;
         self.until(CONVERGENCE, writers, |machines| self.heads(machines).1)
             .await
@@ -210,10 +215,7 @@ impl World {
 
     /// Waits until all clients have their answers.
     async fn last_clients(&self, writers: &Arc<Writers>) -> Result<(), Broken> {
-        let have_ended = |_: &[Machine]| {
-            let clients = sync::lock(&self.clients);
-            clients.iter().all(tokio::task::JoinHandle::is_finished)
-        };
+        let have_ended = |_: &[Machine]| self.clients.is_idle();
         let ended = self.until(LAST_CLIENTS, writers, have_ended).await;
         ended.ok_or_else(|| "a client has no answer at the end".into())
     }

@@ -1,7 +1,6 @@
 //! Faults: of the machine, of its disk and of its clocks.
 
-use crate::disk::{Call, Cut, RESERVE};
-use crate::machine::Machine;
+use crate::disk::Call;
 use crate::oracle::Broken;
 use crate::world::{World, tell};
 
@@ -62,19 +61,9 @@ impl World {
             tell!(self, "a bit of a snapshot flips: {:?}", self.flipped);
         }
         if !self.has_damaged && self.rng.chance(20) {
-            self.damage_a_copy();
+            self.has_damaged = self.machine.stored.lose_a_copy(disk, &mut self.rng);
+            tell!(self, "a copy of a record is damaged: {}", self.has_damaged);
         }
-    }
-
-    /// Damages one of the two copies of a record: that in the store, or that in a segment of which the store has all records.
-    fn damage_a_copy(&mut self) {
-        let Machine { disk, stored, .. } = &self.machine;
-        self.has_damaged = if self.rng.chance(50) {
-            stored.lose(&mut self.rng).is_some()
-        } else {
-            disk.flip_segment(stored.last())
-        };
-        tell!(self, "a copy of a record is damaged: {}", self.has_damaged);
     }
 
     /// Ends the process in the middle of a later call: of any, or of one kind, because some kinds are rare.
@@ -90,31 +79,25 @@ impl World {
         ];
         let call = *self.rng.pick(&kinds);
         let most = if call.is_some() { 3 } else { 12 };
-        let after = u32::try_from(self.rng.below(most)).unwrap_or(0);
+        let after = self.machine.disk.cut_later(call, most, &mut self.rng);
         let power = self.rng.chance(50);
         tell!(
             self,
             "the machine goes off in a call, {call:?}, after {after}, power: {power}"
         );
         self.cuts_power = power;
-        let cut = Some(Cut { call, after });
-        self.machine.disk.set_faults(|it| it.cut = cut);
     }
 
     fn fail_later(&mut self) {
-        let calls = u32::try_from(self.rng.below(8)).unwrap_or(0);
+        let calls = self.machine.disk.fail_later(&mut self.rng);
         tell!(self, "call {calls} of the disk will fail");
-        self.machine.disk.set_faults(|it| it.failing = Some(calls));
         self.troubles += 1;
     }
 
     pub(super) fn fill(&mut self) {
         let full = !self.machine.disk.faults().full;
         tell!(self, "the disk is full: {full}");
-        let reserve = u32::try_from(self.rng.between(0, RESERVE)).unwrap_or(0);
-        self.machine.disk.set_faults(|it| {
-            (it.full, it.reserve, it.released) = (full, reserve, 0);
-        });
+        self.machine.disk.fill(full, &mut self.rng);
         self.troubles += 1;
     }
 
