@@ -92,7 +92,7 @@ pub struct Session {
     /// Whether its process died before the session ended.
     #[serde(default)]
     pub gone: bool,
-    /// Whether it is working and has reported nothing for ten minutes.
+    /// Whether it is working, runs no tool and has reported nothing for ten minutes, and the person has not closed that.
     #[serde(default)]
     pub silent: bool,
     /// When the hub last received anything from it.

@@ -164,6 +164,12 @@ impl Hub {
         self.now = self.now.plus_millis(ms);
     }
 
+    /// Sets the clock, as the writer does.
+    fn set_clock(&mut self, delta_ms: i64) {
+        self.pass(delta_ms);
+        self.run(&Command::ClockMoved { delta_ms });
+    }
+
     fn inbox(&self, inbox: &str) -> Option<&Inbox> {
         self.state.inboxes.get(&project(), &name(inbox))
     }

@@ -17,6 +17,8 @@ pub struct FoundPhase {
     /// The phase, without its text.
     pub phase: Phase,
     report: Option<Seq>,
+    /// Whether the session is at work and has reported nothing for a while.
+    pub is_silent: bool,
 }
 
 impl FoundPhase {
@@ -43,6 +45,7 @@ pub fn find(
     let can_close = matches!(found.name, PhaseName::YourTurn | PhaseName::Blocked);
     FoundPhase {
         report: report.map(|id| state.location(id).unwrap_or(id)),
+        is_silent: found.is_silent,
         phase: Phase {
             name: found.name,
             since: found.since,
@@ -74,7 +77,7 @@ impl PhaseTexts {
         let log = Arc::clone(hub.log());
         let read = tokio::task::spawn_blocking(move || {
             let mut used = HashMap::new();
-            let phases = found.into_iter().map(|FoundPhase { phase, report }| {
+            let phases = found.into_iter().map(|FoundPhase { phase, report, .. }| {
                 let report = report.filter(|_| phase.text.is_none());
                 let said = report.and_then(|report| {
                     let known = self.0.remove(&report);

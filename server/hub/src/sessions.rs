@@ -7,16 +7,11 @@ use hub_agents::Agent;
 use hub_core::fold::{Inbox, Session as FoldSession, SessionKey, State as Fold};
 use hub_core::rejected::Rejected;
 use hub_core::waiters::SharedWaiters;
-use hub_protocol::{
-    Listener, Phase, ProjectName, Session, SessionInfo, SessionState, Sessions, Timestamp, Wake,
-};
+use hub_protocol::{Listener, Phase, ProjectName, Session, SessionInfo, Sessions, Wake};
 
 use super::Hub;
 use super::follow::List;
-use super::phase::{self, PhaseTexts};
-
-/// A working session counts as silent after this many milliseconds without an event.
-const SILENT_MS: i64 = 10 * 60 * 1000;
+use super::phase::{self, FoundPhase, PhaseTexts};
 
 /// The sessions of a project, or all. Sessions that have ended are included on demand only, except one that died at work and
 /// that the person has not closed yet.
@@ -45,7 +40,7 @@ async fn read(
         });
         let shown = found
             .filter(|(phase, ..)| all || !phase.is_gone())
-            .map(|(phase, place, session)| (shown(state, waiters, &place, session), phase));
+            .map(|(phase, place, session)| (shown(state, waiters, &place, session, &phase), phase));
         (shown.unzip(), reporting)
     });
     let ((mut sessions, phases), reporting): ((Vec<_>, Vec<_>), _) = found.await?;
@@ -89,19 +84,18 @@ impl List for SessionList {
     }
 }
 
-/// The session as the API shows it, without its phase.
+/// The session in this phase as the API shows it, without the phase itself.
 pub fn shown(
     state: &Fold,
     waiters: &SharedWaiters,
     place: &SessionKey,
     session: &FoldSession,
+    phase: &FoundPhase,
 ) -> Session {
     let (project, key) = place;
     let info = session.info().cloned().unwrap_or_default();
     let last_seen = [waiters.read().seen(project, key), Some(session.ts)];
     let last_seen = last_seen.into_iter().flatten().max();
-    let age = last_seen.map_or(0, |at| Timestamp::now().as_millis() - at.as_millis());
-    let works = session.state == Some(SessionState::Working) && session.is_alive();
     let listeners = state.listeners(project, key);
     let waiter = waiters.read().holder(project, key);
     let unreachable = waiters
@@ -130,7 +124,7 @@ pub fn shown(
         evidence: (!session.evidence.is_empty()).then(|| session.evidence.clone()),
         since: session.state.map(|_| session.ts),
         gone: session.crashed,
-        silent: works && age > SILENT_MS,
+        silent: phase.is_silent,
         last_seen,
         last: session.last,
         pending: state.inboxes.get(project, key).map_or(0, Inbox::len) as u64,

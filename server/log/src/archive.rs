@@ -1,9 +1,9 @@
 //! The archive: a thread that saves snapshots, applies retention and indexes the log, so that the writer never waits for
 //! them.
 //!
-//! It follows the journal with the readers' fold ([`View`]), saves that fold when a snapshot is due, and drops the log's oldest blocks in this order. It
-//! asks the writer for a [`Command::Trim`] that carries the pending notifications, waits for the `Trimmed` record in
-//! the log, and drops the blocks below it, except those that the older of the two kept snapshots needs.
+//! It follows the journal with the readers' fold ([`View`]), saves that fold when a snapshot is due, and drops the log's oldest
+//! blocks in this order. It asks the writer for a [`Command::Trim`] that carries the pending notifications, waits for the
+//! `Trimmed` record in the log, and drops the blocks below it, except those that the older of the two kept snapshots needs.
 
 use std::io;
 use std::sync::Arc;

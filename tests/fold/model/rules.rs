@@ -97,7 +97,8 @@ impl Model {
 
     pub(super) fn shift_rules(&mut self, delta_ms: i64) {
         let due = self.escalations.values_mut().map(|(_, at)| at);
-        for at in self.quiet.values_mut().chain(due) {
+        let times = self.quiet.values_mut().chain(due);
+        for at in times.chain(self.stays.values_mut()) {
             *at = at.plus_millis(delta_ms);
         }
     }

@@ -1,8 +1,9 @@
 //! The phase of a session: whether it waits for the person.
 
 use hub_core::fold::SessionPhase;
-use hub_engine::needs;
-use hub_protocol::{NeedKind, PhaseName};
+use hub_core::waiters::ToolReport;
+use hub_engine::{needs, phase, sessions};
+use hub_protocol::{NeedKind, PhaseName, ToolCall};
 
 use super::*;
 use crate::check::nobody;
@@ -61,6 +62,48 @@ fn a_session_that_stopped_waits_until_the_person_says_that_it_is_done() {
     hub.hook("w1", prompt(Person));
     hub.hook("w1", stop("Done again."));
     hub.is_in("w1", PhaseName::YourTurn);
+}
+
+#[test]
+fn a_session_is_silent_by_no_clock_that_was_set() {
+    for moved in [-HOUR, HOUR] {
+        let mut hub = typed();
+        hub.pass(9 * MINUTE);
+        hub.set_clock(moved);
+        let is_silent = |hub: &Hub| {
+            let (project, key, session) = (project(), name("w1"), hub.session("w1"));
+            let phase = hub
+                .state
+                .phase(&project, &key, session, session.ts, hub.now);
+            phase.is_silent
+        };
+        assert!(!is_silent(&hub), "{moved}");
+        hub.pass(2 * MINUTE);
+        assert!(is_silent(&hub), "{moved}");
+    }
+}
+
+#[test]
+fn a_session_whose_tool_runs_for_long_is_shown_as_silent_by_no_view() {
+    let (hub, waiters, place) = (typed(), nobody(), (project(), name("w1")));
+    let is_silent = || {
+        let session = hub.state.sessions.get(&place.0, &place.1).unwrap();
+        let found = phase::find(&hub.state, &waiters, &place, session);
+        let shown = sessions::shown(&hub.state, &waiters, &place, session, &found);
+        (shown.silent, found.phase.name == PhaseName::Blocked)
+    };
+    assert_eq!(is_silent(), (true, true));
+    let call = ToolCall {
+        name: "Bash".into(),
+        on: "cargo build".into(),
+        since: hub.now,
+    };
+    let report = ToolReport::Began(call);
+    waiters
+        .write()
+        .activity()
+        .note_tool(place.clone(), "1", report);
+    assert_eq!(is_silent(), (false, false));
 }
 
 #[test]

@@ -109,6 +109,40 @@ fn a_stay_fires_once_and_its_program_starts_once() {
 }
 
 #[test]
+fn a_rule_about_sessions_fires_once_a_phase_whatever_the_clock_did() {
+    for moved in [-HOUR, HOUR] {
+        let mut hub =
+            with_rules("[[on]]\nname = 's'\nphase = ['your_turn']\nfor = '1m'\nrun = ['true']\n");
+        hub.run(&Command::Rule(RuleCommand::Begin(vec!["s".into()])));
+        hub.pass(1);
+        hub.hook("w1", stop("Done."));
+        let fire = |hub: &mut Hub| {
+            let (place, session) = ((project(), name("w1")), hub.session("w1"));
+            let phase = hub
+                .state
+                .phase(&place.0, &place.1, session, hub.now, hub.now);
+            let is_old = hub.state.rules.began("s").unwrap() > phase.since;
+            let age = hub.now.as_millis() - phase.since.as_millis();
+            let lasted = Command::Rule(RuleCommand::Lasted {
+                rule: "s".into(),
+                project: place.0,
+                session: place.1,
+                phase: phase.name,
+                since: phase.since,
+            });
+            (firings(&hub.run(&lasted)).len(), is_old, age)
+        };
+        hub.pass(MINUTE);
+        assert_eq!(fire(&mut hub), (1, false, MINUTE));
+        hub.set_clock(moved);
+        assert_eq!(fire(&mut hub), (0, false, MINUTE), "{moved}");
+        hub.hook("w1", prompt(Person));
+        hub.hook("w1", stop("Done again."));
+        assert_eq!(fire(&mut hub), (1, false, 0), "{moved}");
+    }
+}
+
+#[test]
 fn the_records_of_rules_have_the_bytes_of_format_1() {
     let fired = Record::RuleFired(RuleFired {
         rule: "r".into(),

@@ -255,6 +255,7 @@ impl Questions {
                 it.expires_at = it.expires_at.plus_millis(delta_ms);
                 self.open.insert(it.expires_at, *id);
             }
+            it.settled_at = it.settled_at.map(|at| at.plus_millis(delta_ms));
         }
     }
 }

@@ -194,9 +194,11 @@ impl Rules {
     }
 
     pub(super) fn shift(&mut self, delta_ms: i64) {
-        let until = self.quiet.values_mut();
         let due = self.escalations.values_mut().map(|it| &mut it.at);
-        for at in until.chain(due) {
+        let times = self.quiet.values_mut().chain(due);
+        // The phases of sessions move, too.
+        let times = times.chain(self.stays.values_mut());
+        for at in times.chain(self.began.values_mut()) {
             *at = at.plus_millis(delta_ms);
         }
     }

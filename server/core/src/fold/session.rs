@@ -511,24 +511,24 @@ impl Session {
             .min_by_key(|(at, _)| *at)
     }
 
-    /// Moves every deadline by `delta_ms`.
+    /// Moves every time by `delta_ms`, but not when it began: that tells it from an earlier life of the session.
     pub(super) fn shift(&mut self, delta_ms: i64) {
         let turn = &mut self.turn;
+        let is_known = self.ts != Timestamp::default();
+        let closed = self.closed.as_mut();
+        let (closed_at, until) = closed.map(|it| (&mut it.at, &mut it.until)).unzip();
         let times = [
-            &mut self.ended_at,
-            &mut turn.waits_from,
-            &mut turn.goes_on_at,
+            is_known.then_some(&mut self.ts),
+            self.asked.as_mut().map(|(_, at)| at),
+            self.worked.as_mut(),
+            self.ended_at.as_mut(),
+            closed_at,
+            until.and_then(Option::as_mut),
+            turn.waits_from.as_mut(),
+            turn.fails_from.as_mut().map(|(at, _)| at),
+            turn.goes_on_at.as_mut(),
         ];
         for at in times.into_iter().flatten() {
-            *at = at.plus_millis(delta_ms);
-        }
-        if let Some(Closed {
-            until: Some(until), ..
-        }) = &mut self.closed
-        {
-            *until = until.plus_millis(delta_ms);
-        }
-        if let Some((at, _)) = &mut self.turn.fails_from {
             *at = at.plus_millis(delta_ms);
         }
     }

@@ -392,7 +392,7 @@ impl Sessions {
         due.filter_map(|key| Some((key, self.get(&key.0, &key.1)?.due()?.1)))
     }
 
-    /// Moves every deadline by `delta_ms`.
+    /// Moves every time by `delta_ms`.
     pub(super) fn shift(&mut self, delta_ms: i64) {
         self.due.clear();
         for (project, sessions) in &mut self.projects {

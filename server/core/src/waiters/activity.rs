@@ -103,6 +103,12 @@ impl Activity {
         self.of(place).seen = Some(at);
     }
 
+    /// Moves the times of the wall clock by `delta_ms`.
+    pub fn shift(&mut self, delta_ms: i64) {
+        let seen = self.sessions.values_mut().filter_map(|it| it.seen.as_mut());
+        seen.for_each(|at| *at = at.plus_millis(delta_ms));
+    }
+
     /// Returns when a session was last active.
     pub fn seen(&self, project: &ProjectName, session: &InboxName) -> Option<Timestamp> {
         let place = (project.clone(), session.clone());

@@ -76,7 +76,7 @@ async fn find(hub: &Hub, project: &ProjectName, name: &InboxName) -> Result<Sess
         let session = state.sessions.get(&place.0, &place.1);
         Ok::<_, Refusal>(session.map(|it| {
             let phase = phase::find(state, waiters, &place, it);
-            (sessions::shown(state, waiters, &place, it), phase)
+            (sessions::shown(state, waiters, &place, it, &phase), phase)
         }))
     });
     // `Sessions::find` returns only the places of known sessions.

@@ -50,8 +50,9 @@ impl Writer {
         }
         tracing::warn!(
             moved_ms = delta_ms,
-            "the wall clock jumped; pending deadlines move with it"
+            "the wall clock jumped; deadlines and phases move with it"
         );
+        self.waiters.write().activity().shift(delta_ms);
         self.jumps.note(delta_ms);
         Ok(now)
     }

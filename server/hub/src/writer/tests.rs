@@ -6,7 +6,7 @@ use hub_core::waiters::{Waiters, WakeLimits};
 use hub_log::archive::Recovered;
 use hub_log::journal::Journal;
 use hub_log::testing::TestJournal;
-use hub_protocol::{Kind, ProjectName, Seq, Status};
+use hub_protocol::{Kind, ProjectName, Seq, Status, Timestamp};
 
 use super::*;
 use crate::testing::memory;
@@ -79,6 +79,24 @@ fn a_jump_of_the_clock_moves_only_the_deadlines_before_it() {
             }
         }
     }
+}
+
+#[test]
+fn a_jump_of_the_clock_moves_when_a_session_was_last_active() {
+    let (now, place) = (Now::read(), (ProjectName::default(), "w1".parse().unwrap()));
+    let mut writer = writer(memory(), now);
+    submit(&mut writer, Command::Tick, now).unwrap();
+    writer
+        .waiters
+        .write()
+        .activity()
+        .note(place.clone(), now.wall);
+    let now = later(now, -HOUR_MS, 0);
+    submit(&mut writer, Command::Tick, now).unwrap();
+    assert_eq!(
+        writer.waiters.read().heard(&place, Timestamp::default()),
+        now.wall
+    );
 }
 
 /// A journal that is in this condition once the switch is on.
