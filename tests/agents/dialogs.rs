@@ -14,16 +14,6 @@ fn start(hub: &InstalledHub, script: &[(&'static str, Reply)]) -> Claude {
     claude
 }
 
-/// Presses Escape until `shown` has disappeared, because a dialog ignores keys in the moment when it appears.
-fn escape(claude: &Claude, shown: &str) {
-    claude.until_shown(shown);
-    hub_harness::until("it is gone", || {
-        claude.pane.press(&["Escape"]);
-        let gone = || (!claude.pane.text().contains(shown)).then_some(());
-        hub_harness::within(std::time::Duration::from_secs(2), gone)
-    });
-}
-
 #[test]
 fn a_dialog_is_answered_from_elsewhere_and_the_model_and_the_terminal_get_the_answer() {
     let hub = InstalledHub::new();
@@ -150,7 +140,7 @@ fn escape_in_a_turn_is_reported_at_once() {
     claude.submit("Hello");
     hub.state("main", "working");
     claude.model.until_received("Hello");
-    escape(&claude, "esc to interrupt");
+    claude.press_away("Escape", "esc to interrupt");
     hub.state("main", "waiting");
     let id = hub.published("Agent main was interrupted");
     // The session is the primary itself, so the notification is delivered to no inbox.
@@ -168,7 +158,7 @@ fn escape_in_a_dialog_closes_its_question_at_once() {
         claude.submit(prompt);
         let id = hub.question()["id"].as_u64().expect("an id");
         hub.state("main", "blocked");
-        escape(&claude, dialog);
+        claude.press_away("Escape", dialog);
         hub.state("main", "waiting");
         assert_eq!(hub.step(id, "settled")["by"], "resumed");
         assert!(hub.open_questions().is_empty());

@@ -1,9 +1,7 @@
 //! The hub's MCP tools, called by the model of a real agent, and its dialogs.
 
-use std::time::Duration;
-
 use hub_harness::model::{Reply, Request, rules, turns};
-use hub_harness::{Hub, Model, until, within};
+use hub_harness::{Hub, Model, until};
 use serde_json::json;
 
 use crate::support::{Claude, InstalledHub, installed};
@@ -159,12 +157,8 @@ fn a_question_opens_a_dialog_in_an_idle_claude_code_and_its_answer_is_the_person
     ask(&hub, "Which fruit is ripe?");
     claude.until_shown("Which fruit is ripe?");
     assert!(claude.pane.text().contains("worker1 asks"));
-    // A dialog ignores keys in the moment when it appears.
-    until("the dialog takes keys", || {
-        claude.pane.type_in("x");
-        let typed = || claude.pane.text().contains("Answer: x").then_some(());
-        within(Duration::from_secs(2), typed)
-    });
+    let takes = |shown: &str| shown.contains("Answer: x");
+    claude.pane.press_until("x", "the dialog takes keys", takes);
     claude.pane.type_in("yz");
     claude.until_shown("xyz");
     claude.confirm(DIALOG);
@@ -187,11 +181,7 @@ fn a_dialog_of_claude_code_closes_when_the_question_is_answered_elsewhere() {
     // A declined question stays open, and its dialog does not come back.
     ask(&hub, "Which nut is ripe?");
     claude.until_shown("Which nut is ripe?");
-    until("the dialog is gone", || {
-        claude.pane.press(&["Escape"]);
-        let gone = || closed(&claude.pane.text()).then_some(());
-        within(Duration::from_secs(2), gone)
-    });
+    claude.press_away("Escape", DIALOG);
     assert_eq!(hub.question()["state"], "open");
 }
 

@@ -1,10 +1,8 @@
 //! Questions and permissions of agents other than Claude Code: the person sees them, answers them from the hub where the agent
 //! takes an answer, and a decision in the terminal closes them while the command still runs.
 
-use std::time::Duration;
-
 use hub_harness::model::{Reply, rules};
-use hub_harness::{Hub, until, within};
+use hub_harness::{Hub, until};
 use serde_json::{Value, json};
 
 use crate::each::WHICH;
@@ -65,11 +63,10 @@ pub(crate) fn is_answered_from_the_hub_and_tells_an_interruption(vendor: &Vendor
     is_asked_in(&hub, &terminal);
     terminal.submit("Sleep");
     file(&hub, "runs");
-    until("it is interrupted", || {
-        terminal.pane.press(&["Escape"]);
-        let told = || hub.find_published("Agent main was interrupted").pop();
-        within(Duration::from_secs(1), told)
-    });
+    let is_told = |_: &str| !hub.find_published("Agent main was interrupted").is_empty();
+    terminal
+        .pane
+        .press_until("Escape", "it is interrupted", is_told);
     terminal.submit("Wake up");
     hub.published("Agent main completed: I am awake.");
     completes(&hub, 2);

@@ -1,13 +1,12 @@
 //! Claude Code's session files: what they say in each state, and what the hub takes from them.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use hub_harness::model::{Reply, Request, rules};
-use hub_harness::{until, within};
+use hub_harness::{PATIENCE, until, within};
 use serde_json::Value;
 
-use crate::support::{Claude, InstalledHub, Sandbox, colours, signal};
+use crate::support::{InstalledHub, Sandbox, colours, signal};
 
 const PERMISSION: &str = "Do you want to proceed";
 const QUESTION: &str = "Enter to select";
@@ -35,23 +34,14 @@ fn files(sandbox: &Sandbox) -> Vec<(i32, Value)> {
 
 /// Waits until the only session file says this; returns its process and content.
 fn says(sandbox: &Sandbox, status: &str, waiting_for: Option<&str>) -> (i32, Value) {
-    until(&format!("a session file says {status}"), || {
+    let said = within(PATIENCE, || {
         let mut all = files(sandbox);
         assert!(all.len() < 2, "{all:?}");
         let (process, content) = all.pop()?;
         let says = content["status"] == status && content["waitingFor"].as_str() == waiting_for;
         says.then_some((process, content))
-    })
-}
-
-/// Presses a key until `shown` has disappeared, because a dialog ignores keys in the moment when it appears.
-fn press(claude: &Claude, key: &str, shown: &str) {
-    claude.pane.until("it is shown", |it| it.contains(shown));
-    until("it is gone", || {
-        claude.pane.press(&[key]);
-        let gone = || (!claude.pane.text().contains(shown)).then_some(());
-        within(Duration::from_secs(2), gone)
     });
+    said.unwrap_or_else(|| panic!("no {status} {waiting_for:?} in {:?}", files(sandbox)))
 }
 
 #[test]
@@ -69,16 +59,16 @@ fn a_session_file_says_what_the_terminal_shows() {
     ] {
         claude.submit(prompt);
         says(&sandbox, "waiting", Some(waiting_for));
-        press(&claude, "Escape", dialog);
+        claude.press_away("Escape", dialog);
         says(&sandbox, "idle", None);
     }
     claude.submit("Touch");
-    press(&claude, "4", PERMISSION);
+    claude.press_away("4", PERMISSION);
     says(&sandbox, "idle", None);
     claude.submit("Touch");
-    press(&claude, "Enter", PERMISSION);
+    claude.press_away("Enter", PERMISSION);
     says(&sandbox, "busy", None);
-    press(&claude, "Escape", "esc to interrupt");
+    claude.press_away("Escape", "esc to interrupt");
     let (_, before) = says(&sandbox, "idle", None);
     claude.submit("/clear");
     until("it has another id", || {
@@ -87,7 +77,7 @@ fn a_session_file_says_what_the_terminal_shows() {
     });
     claude.submit("/config");
     says(&sandbox, "waiting", Some("dialog open"));
-    press(&claude, "Escape", "Usage   Stats");
+    claude.press_away("Escape", "Usage   Stats");
     says(&sandbox, "idle", None);
     claude.submit("Background");
     says(&sandbox, "shell", None);
@@ -120,7 +110,7 @@ fn an_answer_in_the_terminal_closes_the_question_before_any_hook() {
         claude.submit("Touch");
         let id = hub.question()["id"].as_u64().expect("an id");
         hub.state("main", "blocked");
-        press(&claude, key, PERMISSION);
+        claude.press_away(key, PERMISSION);
         hub.state("main", state);
         assert_eq!(hub.open_questions(), Vec::<Value>::new(), "{key}");
         assert_eq!(hub.step(id, "settled")["by"], "resumed", "{key}");
@@ -140,7 +130,7 @@ fn escape_counts_while_a_shell_runs_in_the_background() {
     until("it runs", || {
         hub.project().join("there").exists().then_some(())
     });
-    press(&claude, "Escape", "esc to interrupt");
+    claude.press_away("Escape", "esc to interrupt");
     hub.state("main", "waiting");
     hub.published("Agent main was interrupted");
 }
@@ -166,7 +156,7 @@ fn a_dialog_whose_hooks_are_missing_needs_the_person_until_it_is_answered() {
         claude.submit(prompt);
         hub.state("main", "blocked");
         hub.question();
-        press(&claude, key, dialog);
+        claude.press_away(key, dialog);
         hub.state("main", state);
         assert_eq!(hub.open_questions(), Vec::<Value>::new());
     }

@@ -119,7 +119,7 @@ impl Hub {
         })
     }
 
-    /// Lets the clock jump.
+    /// Sets the clock, as the writer does.
     fn jump(&mut self, delta_ms: i64) {
         self.pass(delta_ms);
         self.run(&Command::ClockMoved { delta_ms });
@@ -162,12 +162,6 @@ impl Hub {
 
     fn pass(&mut self, ms: i64) {
         self.now = self.now.plus_millis(ms);
-    }
-
-    /// Sets the clock, as the writer does.
-    fn set_clock(&mut self, delta_ms: i64) {
-        self.pass(delta_ms);
-        self.run(&Command::ClockMoved { delta_ms });
     }
 
     fn inbox(&self, inbox: &str) -> Option<&Inbox> {

@@ -2,16 +2,11 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
-use hub_harness::{Client, Hub, Pane, Tmux, binary, within};
+use hub_harness::{Client, Hub, Pane, Tmux, binary};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
-
-/// How long a key may take to show its effect before it is pressed again: just after the list has moved, keys that
-/// decide are ignored.
-const EFFECT: Duration = Duration::from_secs(2);
 
 /// Everything that a test needs. The panes end before the hub.
 pub(crate) struct Stage {
@@ -84,15 +79,10 @@ pub(crate) fn program(name: &str) -> String {
     binary(name).display().to_string()
 }
 
-/// Presses a key until the terminal shows its effect.
+/// Presses a key until the terminal shows its effect: just after the list has moved, keys that decide are ignored.
 pub(crate) fn decide(pane: &Pane, key: &str, effect: &str) {
-    for _ in 0..10 {
-        pane.press(&[key]);
-        if within(EFFECT, || pane.text().contains(effect).then_some(())).is_some() {
-            return;
-        }
-    }
-    panic!("no {effect:?} after {key}:\n{}", pane.text());
+    let shows = |shown: &str| shown.contains(effect);
+    pane.press_until(key, &format!("{effect:?} is shown"), shows);
 }
 
 /// Sends a signal such as `TERM` to a process.

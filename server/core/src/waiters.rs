@@ -150,6 +150,16 @@ impl Waiters {
         self.changed();
     }
 
+    /// Moves every time of the wall clock by `delta_ms`.
+    pub fn shift(&mut self, delta_ms: i64) {
+        let times = self.parked.values_mut().map(|it| &mut it.since);
+        let times = times.chain(self.held_requests.times());
+        let times = times.chain(self.latencies.times());
+        for at in times.chain(self.activity.times()) {
+            *at = at.plus_millis(delta_ms);
+        }
+    }
+
     /// Returns the last notification that may have been delivered, before this run or in it, and was not acknowledged.
     pub fn offered(&self) -> Seq {
         let slots = self.slots.values().flat_map(BTreeMap::values);

@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 use std::process::Output;
-use std::time::Duration;
 
 use hub_harness::model::{Reply, Request};
-use hub_harness::{Model, Pane, until, within};
+use hub_harness::{Model, Pane};
 use serde_json::json;
 
 use super::{Sandbox, installed};
@@ -157,15 +156,16 @@ impl Claude {
         request
     }
 
-    /// Confirms the first choice of the dialog that shows this text. A dialog ignores keys in the moment when it
-    /// appears, so Enter is pressed until the dialog has disappeared.
+    /// Confirms the first choice of the dialog that shows this text.
     pub(crate) fn confirm(&self, dialog: &str) {
+        self.press_away("Enter", dialog);
+    }
+
+    /// Presses a key until the dialog that shows this text, or the program, has ended.
+    pub(crate) fn press_away(&self, key: &str, dialog: &str) {
         self.until_shown(dialog);
-        let gone = || self.pane.exit_code().is_some() || !self.pane.text().contains(dialog);
-        until("the dialog is gone", || {
-            self.pane.press(&["Enter"]);
-            within(Duration::from_secs(2), || gone().then_some(()))
-        });
+        let is_gone = |shown: &str| !shown.contains(dialog) || self.pane.exit_code().is_some();
+        self.pane.press_until(key, "the dialog is gone", is_gone);
     }
 
     /// Sends `/exit`, and confirms that background tasks end too.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hub_harness::model::{Reply, Request};
-use hub_harness::{Model, Pane, until, within};
+use hub_harness::{Model, Pane, within};
 
 use super::{Sandbox, installed};
 
@@ -109,11 +109,9 @@ impl Codex {
     pub(crate) fn submit(&self, text: &str) {
         self.pane.type_in(text);
         // Codex takes Enter in a burst of keys for a part of pasted text.
-        let is_sent = || self.requests_with(text) > 0;
-        until("the prompt is sent", || {
-            self.pane.press(&["Enter"]);
-            within(Duration::from_secs(2), || is_sent().then_some(()))
-        });
+        let is_sent = |_: &str| self.requests_with(text) > 0;
+        self.pane
+            .press_until("Enter", "the prompt is sent", is_sent);
     }
 
     /// Returns in how many requests of the conversation this text was new. Codex also asks for a title, with the prompt

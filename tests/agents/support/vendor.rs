@@ -1,11 +1,10 @@
 //! An agent that a scripted model answers in Anthropic's format: how to install it and how to run it.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use hub_agents::Agent;
 use hub_harness::model::{Reply, Request};
-use hub_harness::{Model, Pane, until, within};
+use hub_harness::{Model, Pane};
 use serde_json::json;
 
 use super::{InstalledHub, installed};
@@ -216,12 +215,7 @@ impl Vendor {
         let is_ready = |it: &str| it.contains(self.ready) && !asks(it);
         pane.until("it is ready or asks", |it| is_ready(it) || asks(it));
         if asks(&pane.text()) {
-            until("the directory is trusted", || {
-                pane.press(&["Enter"]);
-                within(Duration::from_secs(2), || {
-                    (!asks(&pane.text())).then_some(())
-                })
-            });
+            pane.press_until("Enter", "the directory is trusted", |it| !asks(it));
         }
         pane.until("the agent is ready", is_ready);
         Terminal { model, pane }
@@ -229,15 +223,12 @@ impl Vendor {
 }
 
 impl Terminal {
-    /// Types a prompt and sends it. An agent that has just shown its prompt may miss a key, so Enter is pressed until the
-    /// model receives the prompt.
+    /// Types a prompt and sends it.
     pub(crate) fn submit(&self, text: &str) {
         self.pane.type_in(text);
-        until(&format!("{text:?} is sent"), || {
-            self.pane.press(&["Enter"]);
-            let sent = || (!self.model.received(text).is_empty()).then_some(());
-            within(Duration::from_secs(5), sent)
-        });
+        let is_sent = |_: &str| !self.model.received(text).is_empty();
+        self.pane
+            .press_until("Enter", "the prompt is sent", is_sent);
     }
 }
 

@@ -130,6 +130,7 @@ fn a_commit_that_did_not_fit_leaves_nothing() {
         found => assert_eq!(found.unwrap(), expected(head)),
     }
     drop(journal);
+    disk.resize(32);
     assert_eq!(all(&disk.open()).unwrap(), expected(head));
 }
 

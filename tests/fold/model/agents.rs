@@ -235,8 +235,10 @@ impl Model {
         }
     }
 
+    /// Whether the session is in no turn. A report after its stop begins none.
     fn is_idle(&self, key: &Key) -> bool {
-        !self.sessions.get(key).is_some_and(Session::works)
+        let is_in_turn = |it: &Session| it.works() && !it.stopped;
+        !self.sessions.get(key).is_some_and(is_in_turn)
     }
 
     /// Offers unproved items again or notifies the person, with ids from `next` on, and closes the inboxes of sessions

@@ -69,7 +69,7 @@ fn a_session_is_silent_by_no_clock_that_was_set() {
     for moved in [-HOUR, HOUR] {
         let mut hub = typed();
         hub.pass(9 * MINUTE);
-        hub.set_clock(moved);
+        hub.jump(moved);
         let is_silent = |hub: &Hub| {
             let (project, key, session) = (project(), name("w1"), hub.session("w1"));
             let phase = hub

@@ -40,6 +40,22 @@ fn setting_equal_preferences_records_nothing() {
 }
 
 #[test]
+fn a_mute_lasts_as_long_whatever_the_clock_did() {
+    for jump_ms in [-25 * HOUR, 25 * HOUR] {
+        let mut hub = Hub::new();
+        let mute =
+            json!({ "mutes": [{ "project": "default", "until": hub.now.plus_millis(HOUR) }] });
+        hub.run(&set(serde_json::from_value(mute).unwrap()));
+        hub.jump(jump_ms);
+        for (passed_ms, is_muted) in [(HOUR - 1, true), (1, false)] {
+            hub.pass(passed_ms);
+            let mute = hub.state.mute_of((&project(), &name("w1")), hub.now);
+            assert_eq!(mute.is_some(), is_muted, "{jump_ms}");
+        }
+    }
+}
+
+#[test]
 fn preferences_have_the_bytes_of_format_1() {
     let record = Record::PreferencesSet(PreferencesSet {
         preferences: wanted(),

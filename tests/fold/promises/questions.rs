@@ -228,7 +228,7 @@ fn a_state_from_before_a_question_does_not_withdraw_it() {
 #[test]
 fn a_state_after_a_question_withdraws_it_whatever_the_clock_did() {
     let (mut hub, id) = Hub::with(Kind::Question);
-    hub.set_clock(-HOUR);
+    hub.jump(-HOUR);
     let later = said("w1", Kind::Progress).with(|it| it.ts = noon().plus_millis(MINUTE - HOUR));
     hub.say(later);
     assert_eq!(hub.asked(id).0, QuestionState::Withdrawn);

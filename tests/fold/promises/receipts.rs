@@ -168,6 +168,17 @@ fn a_working_session_has_more_time_for_its_proof() {
 }
 
 #[test]
+fn a_report_after_the_stop_gives_no_more_time_for_a_proof() {
+    let mut hub = Hub::new();
+    hub.hook("w1", prompt(Person));
+    hub.hook("w1", stop("done"));
+    hub.say(said("w1", Kind::Progress));
+    let id = hub.say(sent("ci", "w1"));
+    hub.show("w1", "w1", &[id], Way::Rewake);
+    assert_eq!(hub.due(), Some(noon().plus_millis(MINUTE)));
+}
+
+#[test]
 fn after_another_minute_the_person_is_notified_once() {
     let (mut hub, id) = shown();
     hub.tick();

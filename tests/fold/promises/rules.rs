@@ -134,7 +134,7 @@ fn a_rule_about_sessions_fires_once_a_phase_whatever_the_clock_did() {
         };
         hub.pass(MINUTE);
         assert_eq!(fire(&mut hub), (1, false, MINUTE));
-        hub.set_clock(moved);
+        hub.jump(moved);
         assert_eq!(fire(&mut hub), (0, false, MINUTE), "{moved}");
         hub.hook("w1", prompt(Person));
         hub.hook("w1", stop("Done again."));

@@ -8,6 +8,9 @@ use serde_json::json;
 
 use crate::{PATIENCE, registration, until, within};
 
+/// How long a key may take to have its effect before it is pressed again.
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+
 /// A tmux server with its socket in a directory of the test; killed when dropped.
 #[derive(Debug)]
 pub struct Tmux {
@@ -149,6 +152,21 @@ impl Pane {
     /// Presses keys, by tmux's names: `Enter`, `Escape`, `C-c`.
     pub fn press(&self, keys: &[&str]) {
         self.tmux("send-keys -t", &[&[self.id.as_str()], keys].concat());
+    }
+
+    /// Presses a key until `is_done` accepts the terminal's content; panics with the content after [`PATIENCE`]. A program may
+    /// ignore a key, as a dialog does in the moment when it appears. Each pause is twice the last one, so that a slow program
+    /// gets few keys too many: to some, two of Escape mean something else.
+    pub fn press_until(&self, key: &str, what: &str, mut is_done: impl FnMut(&str) -> bool) {
+        let mut pause = FIRST_PAUSE;
+        while pause < PATIENCE {
+            self.press(&[key]);
+            if within(pause, || is_done(&self.text()).then_some(())).is_some() {
+                return;
+            }
+            pause *= 2;
+        }
+        panic!("still waiting until {what}:\n{}", self.text());
     }
 
     /// Types a text, and waits until the program has echoed it, ignoring line breaks and blanks. A program that reads a

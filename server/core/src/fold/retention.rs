@@ -148,6 +148,10 @@ impl State {
         self.listeners.shift(record.delta_ms);
         self.questions.shift(record.delta_ms);
         self.rules.shift(record.delta_ms);
+        let mutes = self.preferences.mutes.iter_mut();
+        for until in mutes.filter_map(|it| it.until.as_mut()) {
+            *until = until.plus_millis(record.delta_ms);
+        }
         self.retention.paused_until = Some(record.at.plus_millis(PAUSE_MS));
     }
 }

@@ -103,10 +103,10 @@ impl Activity {
         self.of(place).seen = Some(at);
     }
 
-    /// Moves the times of the wall clock by `delta_ms`.
-    pub fn shift(&mut self, delta_ms: i64) {
-        let seen = self.sessions.values_mut().filter_map(|it| it.seen.as_mut());
-        seen.for_each(|at| *at = at.plus_millis(delta_ms));
+    /// Returns the times of the wall clock.
+    pub(super) fn times(&mut self) -> impl Iterator<Item = &mut Timestamp> {
+        let sessions = self.sessions.values_mut();
+        sessions.flat_map(|it| it.seen.iter_mut().chain(it.tools.times()))
     }
 
     /// Returns when a session was last active.

@@ -95,6 +95,12 @@ impl HeldRequests {
         self.time(id).is_some()
     }
 
+    /// Returns the ends of the times for an answer.
+    pub(super) fn times(&mut self) -> impl Iterator<Item = &mut Timestamp> {
+        let requests = self.held.values_mut().flatten();
+        requests.map(|request| &mut request.time.until)
+    }
+
     /// Returns the time in which a request is held for this question.
     pub(super) fn time(&self, id: Seq) -> Option<HeldTime> {
         let requests = self.held.get(&id).into_iter().flatten();

@@ -57,6 +57,11 @@ impl Latencies {
         }
     }
 
+    /// Returns when each wake was acknowledged.
+    pub(super) fn times(&mut self) -> impl Iterator<Item = &mut Timestamp> {
+        self.ended.iter_mut().map(|wake| &mut wake.at)
+    }
+
     /// Returns the wakes acknowledged since `from`, oldest first, and whether older ones may have been dropped.
     pub(super) fn since(&self, from: Timestamp) -> (Vec<WakeTime>, bool) {
         let recent = self.ended.iter().filter(|wake| wake.at >= from);

@@ -12,6 +12,7 @@ use super::*;
 use crate::filter::Filter;
 use crate::record::{InboxClosed, Notified, Record, SessionSet, SettleReason, Settled, Target};
 
+mod clock;
 mod conditions;
 mod limits;
 mod verdict;

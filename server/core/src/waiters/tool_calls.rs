@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hub_protocol::ToolCall;
+use hub_protocol::{Timestamp, ToolCall};
 
 /// The most calls that are remembered of each kind.
 const MAX: usize = 16;
@@ -40,6 +40,11 @@ impl ToolCalls {
         }
     }
 
+    /// Returns when each call began.
+    pub(super) fn times(&mut self) -> impl Iterator<Item = &mut Timestamp> {
+        self.running.iter_mut().map(|(_, call)| &mut call.since)
+    }
+
     /// Returns the call that began last.
     pub(super) fn current(&self) -> Option<&ToolCall> {
         self.running.back().map(|(_, call)| call)
@@ -55,8 +60,6 @@ fn push<T>(list: &mut VecDeque<T>, item: T) {
 
 #[cfg(test)]
 mod tests {
-    use hub_protocol::Timestamp;
-
     use super::*;
 
     fn began(name: &str) -> ToolReport {

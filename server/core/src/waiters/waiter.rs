@@ -101,7 +101,7 @@ pub(super) struct Waiter {
     pub(super) spec: WaitSpec,
     /// When the waiter must be checked next: at its deadline, or at the end of a lull or of a limit.
     pub(super) due: Instant,
-    since: Timestamp,
+    pub(super) since: Timestamp,
     /// When the notification that it was woken for arrived.
     pub(super) woken: Option<Instant>,
     settling: Option<Settling>,

@@ -52,7 +52,7 @@ impl Writer {
             moved_ms = delta_ms,
             "the wall clock jumped; deadlines and phases move with it"
         );
-        self.waiters.write().activity().shift(delta_ms);
+        self.waiters.write().shift(delta_ms);
         self.jumps.note(delta_ms);
         Ok(now)
     }
