@@ -14,7 +14,7 @@ use crate::contract::{Contract, Response};
 use crate::{DEADLINE, Events};
 
 /// Read timeout of a response: no wait of a test is silent for longer, so the hub hangs.
-const LONGEST_SILENCE: Duration = Duration::from_secs(60);
+const LONGEST_SILENCE: Duration = Duration::from_secs(120);
 
 /// A client of one hub, over one transport with one kind of credentials.
 #[derive(Debug, Clone)]

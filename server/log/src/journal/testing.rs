@@ -70,6 +70,8 @@ pub(super) fn is_readable_from_every_cursor(journal: &dyn Journal, stored: &[Ent
 #[derive(Debug, Default)]
 pub(super) struct BadDisk {
     unreadable: Mutex<Vec<(PathBuf, Range<u64>)>>,
+    /// After how many failed reads all can be read again.
+    pub(super) failures: Mutex<Option<u32>>,
     pub(super) free: Mutex<Option<u64>>,
     pub(super) fails_to_sync: AtomicBool,
 }
@@ -83,10 +85,16 @@ impl BadDisk {
     fn check(&self, path: &Path, bytes: &Range<u64>) -> io::Result<()> {
         let overlaps = |bad: &Range<u64>| bad.start < bytes.end && bytes.start < bad.end;
         let bad = sync::lock(&self.unreadable);
-        if bad.iter().any(|(it, bad)| it == path && overlaps(bad)) {
-            return Err(rustix::io::Errno::IO.into());
+        if !bad.iter().any(|(it, bad)| it == path && overlaps(bad)) {
+            return Ok(());
         }
-        Ok(())
+        if let Some(left) = &mut *sync::lock(&self.failures) {
+            if *left == 0 {
+                return Ok(());
+            }
+            *left -= 1;
+        }
+        Err(rustix::io::Errno::IO.into())
     }
 }
 

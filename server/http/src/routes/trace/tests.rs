@@ -52,12 +52,16 @@ impl Stories {
 
     /// Returns the steps of the first notification, and how often the journal was read for them.
     async fn trace(&self) -> (Vec<String>, usize) {
-        let log = Arc::clone(&self.log);
         let before = self.reads.load(Ordering::Relaxed);
-        let found = stored::scan(move |allowance| steps(&log, 1, None, 0, allowance)).await;
-        let (steps, next) = found.unwrap();
-        assert_eq!(next, None, "it is partial");
-        let states = steps.into_iter().map(|it| it.state.to_string()).collect();
+        let (mut states, mut after) = (Vec::new(), Some(0));
+        // A slow machine gives it in parts.
+        while let Some(from) = after {
+            let log = Arc::clone(&self.log);
+            let found = stored::scan(move |allowance| steps(&log, 1, None, from, allowance)).await;
+            let (steps, next) = found.unwrap();
+            states.extend(steps.into_iter().map(|it| it.state.to_string()));
+            after = next;
+        }
         (states, self.reads.load(Ordering::Relaxed) - before)
     }
 }

@@ -254,10 +254,12 @@ impl DiskShared {
             None => None,
         };
         let found = self.write_segments(first, to, end.map_or(at, |end| end.head.max(at)))?;
-        let told = format!(
-            "{found} records from {at} on were missing in a segment, and are restored from the store"
-        );
-        self.repairs.note_rewritten(told);
+        // Else the segment can be read again, or the store does not have them either.
+        if found > 0 {
+            self.repairs.note_rewritten(format!(
+                "{found} records from {at} on were missing in a segment, and are restored from the store"
+            ));
+        }
         Ok(())
     }
 

@@ -30,6 +30,25 @@ fn a_segment_of_which_nothing_of_a_chunk_is_readable_is_restored_from_the_store(
 }
 
 #[test]
+fn a_segment_that_can_be_read_again_is_no_repair() {
+    for failures in 1..40 {
+        let (dir, disk) = (tempfile::tempdir().unwrap(), Arc::new(BadDisk::default()));
+        let journal = open_on(disk.clone(), dir.path(), options()).unwrap();
+        let stored = append_all(&journal, &vec![vec![700, 10, 900]; 5]);
+        journal.copy_all(drop).unwrap();
+        *sync::lock(&disk.failures) = Some(failures);
+        disk.damage(&segments(dir.path())[0], 0..u64::MAX);
+        while *sync::lock(&disk.failures) != Some(0) {
+            journal.copy();
+        }
+        settle(&journal);
+        let told = journal.repairs().last.unwrap_or_default();
+        assert!(!told.starts_with("0 records"), "{failures}: {told}");
+        assert_eq!(in_segments(&journal), stored, "{failures}");
+    }
+}
+
+#[test]
 fn a_bad_sector_of_the_newest_segment_refuses_no_start_after_a_kill() {
     let (dir, journal) = fresh();
     let stored = append_all(&journal, &vec![vec![700, 10, 900]; 5]);
