@@ -96,7 +96,7 @@ pub(super) async fn verify(
     end: &mut LogEnd,
     mut position: u64,
 ) -> anyhow::Result<u64> {
-    if end.head() == 0 && position > 1 {
+    if end.head() == 0 {
         *end = shared.end_before(position, end).await?;
     }
     for commit in shared.read(position).await? {

@@ -142,16 +142,15 @@ async fn upload(
     journal: &DiskJournal,
 ) -> anyhow::Result<u64> {
     let first = journal.origin().first;
-    let store = connection.nats.base();
-    store.open().await?;
+    connection.nats.objects().await?;
     if first > 1 {
         let snapshots = Files::new(&config.state_dir).snapshots();
         let snapshots = Snapshots::new(&snapshots, journal.epoch());
         let newest = snapshots.usable()?.next().transpose()?;
         let base = newest.filter(|it| it.seq + 1 >= first);
-        store
-            .upload(&base.context("no snapshot includes the records that the log has dropped")?)
-            .await?;
+        let base = base.context("no snapshot includes the records that the log has dropped")?;
+        let position = connection.shared.state().await?.first_sequence.max(1);
+        connection.shared.put_base(position, &base).await?;
     }
     let bar = ProgressBar::new(journal.head() + 1 - first);
     let appended = connection

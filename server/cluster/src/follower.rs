@@ -160,7 +160,11 @@ async fn catch_up(cluster: &Cluster<impl Nats>) -> Result<(), Interruption> {
     }
     let shared = inner.journal.shared();
     let position = inner.journal.position().borrow().unwrap_or(0);
-    let mut commits = shared.read(position + 1).await?;
+    let read = shared.read(position + 1).await;
+    let mut commits = read.map_err(|error| match error {
+        SharedLogError::Dropped(_) => SharedLogError::TooOld(inner.journal.head() + 1),
+        error => error,
+    })?;
     while let Some(last) = commits.last().map(|it| it.position)
         && !inner.journal.leads()
     {

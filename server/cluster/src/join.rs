@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail, ensure};
 use async_nats::connection::State;
@@ -16,13 +16,13 @@ use hub_core::durable;
 use hub_core::secret::hex;
 use hub_log::journal::Journal as _;
 use hub_log::journal::disk::DiskJournal;
-use hub_log::journal::sled::{DirLock, Files, Options};
+use hub_log::journal::sled::{DirLock, Files, Options, StagedJournal};
 use hub_protocol::Epoch;
 use serde::{Deserialize, Serialize};
 
 use super::signature::CallKeys;
 use super::{connection, lease};
-use crate::journal::base;
+use crate::journal::base::{self, BaseError};
 use crate::journal::{MAX_MESSAGE, SharedLog, SharedLogError};
 use crate::nats::{JetStream, Nats as _};
 
@@ -31,8 +31,6 @@ const ATTEMPTS: u32 = 60;
 const PAUSE: Duration = Duration::from_millis(500);
 /// The time in which NATS must answer.
 const TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a start waits for a server that is connected and does not answer.
-const BUSY: Duration = Duration::from_secs(20);
 /// The key of the secret.
 const SECRET: &str = "secret";
 
@@ -139,20 +137,13 @@ pub async fn join(config: &Config, dir: &StateDir) -> anyhow::Result<Joined> {
         membership
     };
     let Membership { epoch, secret, .. } = membership;
-    let began = Instant::now();
-    while let Err(error) = copy_anew(&connection, dir, epoch).await {
-        match error.downcast_ref::<SharedLogError>() {
-            Some(fault) if !fault.is_lasting() => {}
-            _ => return Err(error),
-        }
-        // A busy server answers later; one that is not there may be away for days.
-        let is_there = connection.nats.client.connection_state() == State::Connected;
-        if !is_there || began.elapsed() > BUSY {
-            tracing::warn!(%error, "NATS was not asked");
-            break;
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
+    let copied = base::retry(
+        || copy_anew(&connection.shared, dir, epoch),
+        || connection.nats.client.connection_state() == State::Connected,
+    );
+    copied
+        .await
+        .context("the log could not be copied from NATS")?;
     Ok(Joined {
         shared: Arc::clone(&connection.shared),
         epoch,
@@ -163,9 +154,8 @@ pub async fn join(config: &Config, dir: &StateDir) -> anyhow::Result<Joined> {
 }
 
 /// Copies the log from the base if this directory has none, or one that the stream does not continue any more.
-async fn copy_anew(connection: &ClusterConnection, dir: &Path, epoch: Epoch) -> anyhow::Result<()> {
-    let ClusterConnection { shared, .. } = connection;
-    if shared.state().await?.first_sequence <= 1 {
+async fn copy_anew(shared: &SharedLog, dir: &Path, epoch: Epoch) -> Result<(), BaseError> {
+    if !shared.lacks_beginning(epoch).await? {
         return Ok(());
     }
     if !Files::new(dir).are_missing() {
@@ -178,8 +168,7 @@ async fn copy_anew(connection: &ClusterConnection, dir: &Path, epoch: Epoch) -> 
     }
     let lock = DirLock::take(dir)?;
     tracing::info!("copying the log from NATS");
-    let copied = base::copy(&lock, (shared, &connection.nats.base()), epoch).await;
-    copied.context("the log could not be copied from NATS")
+    shared.copy(epoch, || StagedJournal::begin(&lock)).await
 }
 
 /// Learns the epoch and the secret of the cluster; makes its stream and its keys if this hub is the first.

@@ -35,7 +35,7 @@ use hub_core::time::{Clock, SystemClock};
 use hub_engine::writer::Done;
 use hub_engine::{ActiveHub, Hub};
 use hub_log::journal::Journal as _;
-use hub_log::journal::snapshot::Snapshots;
+use hub_log::journal::snapshot::{FoldSnapshot, Snapshots};
 use hub_protocol::{ClusterInfo, NodeInfo, Seq};
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -81,6 +81,10 @@ enum Role {
     Active { term: Seq },
 }
 
+/// Reads the newest snapshot of this hub.
+pub type NewestSnapshot =
+    Box<dyn Fn() -> BoxFuture<'static, anyhow::Result<Option<FoldSnapshot>>> + Send + Sync>;
+
 /// A hub's part in its cluster; clones share it.
 pub struct Cluster<N = JetStream>(Arc<ClusterInner<N>>);
 
@@ -118,7 +122,7 @@ struct ClusterInner<N> {
     heir: Mutex<Option<(String, Instant)>>,
     /// Notified when commits may have been missed.
     missed: Notify,
-    snapshots: Snapshots,
+    newest_snapshot: NewestSnapshot,
     /// A description of the records that NATS has lost.
     damage: Mutex<Option<String>>,
 }
@@ -152,30 +156,32 @@ impl Cluster {
     /// Puts a hub that has started into its cluster; [`Cluster::run`] does the work.
     pub fn new(joined: Joined, journal: Arc<JetStreamJournal>, hub: Hub) -> Self {
         let snapshots = Snapshots::new(&joined.snapshots, journal.epoch());
+        let newest_snapshot: NewestSnapshot = Box::new(move || {
+            let snapshots = snapshots.clone();
+            let newest = tokio::task::spawn_blocking(move || newest(&snapshots));
+            Box::pin(async { newest.await? })
+        });
         let clock = Arc::new(SystemClock);
-        Self::over(joined.connection, (journal, snapshots), hub, clock)
-    }
-
-    /// Follows, leads and serves the other hubs with `routes`, and drops old commits, until `shutdown`.
-    pub async fn run(&self, routes: Router, shutdown: &CancellationToken) {
-        tokio::join!(
-            self.take_part(routes, shutdown),
-            shutdown.run_until_cancelled(retention::run(self)),
-        );
+        Self::over(joined.connection, (journal, newest_snapshot), hub, clock)
     }
 }
 
+/// Returns the newest of the snapshots; `None` if there is none.
+pub fn newest(snapshots: &Snapshots) -> anyhow::Result<Option<FoldSnapshot>> {
+    Ok(snapshots.usable()?.next().transpose()?)
+}
+
 impl<N: Nats> Cluster<N> {
-    /// Puts a hub into the cluster that `connection` leads to; [`Self::take_part`] does the work.
+    /// Puts a hub into the cluster that `connection` leads to; [`Self::run`] does the work.
     pub fn over(
         connection: ClusterConnection<N>,
-        (journal, snapshots): (Arc<JetStreamJournal<N>>, Snapshots),
+        (journal, newest_snapshot): (Arc<JetStreamJournal<N>>, NewestSnapshot),
         hub: Hub,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let cluster = Self(Arc::new(ClusterInner {
             answered: AtomicI64::new(clock.boot_ms()),
-            snapshots,
+            newest_snapshot,
             nats: connection.nats,
             settings: connection.settings,
             node: connection.node,
@@ -214,8 +220,8 @@ impl<N: Nats> Cluster<N> {
         front::layer(self, routes)
     }
 
-    /// Follows, leads and serves the other hubs with `routes`, until `shutdown`.
-    pub async fn take_part(&self, routes: Router, shutdown: &CancellationToken) {
+    /// Follows, leads and serves the other hubs with `routes`, and drops old commits, until `shutdown`.
+    pub async fn run(&self, routes: Router, shutdown: &CancellationToken) {
         tokio::join!(
             lead::run(self, shutdown),
             shutdown.run_until_cancelled(follower::run(self)),
@@ -223,6 +229,7 @@ impl<N: Nats> Cluster<N> {
             shutdown.run_until_cancelled(nodes::beat(self)),
             shutdown.run_until_cancelled(calls::serve(self, routes)),
             shutdown.run_until_cancelled(audit::run(self)),
+            shutdown.run_until_cancelled(retention::run(self)),
         );
     }
 

@@ -59,6 +59,29 @@ pub trait Nats: Clone + Send + Sync + 'static {
         position: u64,
     ) -> impl Future<Output = Result<Option<StoredMessage>, SharedLogError>> + Send;
 
+    /// Drops the messages of a stream before `position`.
+    fn purge(
+        &self,
+        stream: &str,
+        position: u64,
+    ) -> impl Future<Output = Result<(), SharedLogError>> + Send;
+
+    /// Stores an object of the cluster, in place of one with this name. After an error it may be stored, and later too.
+    fn put_object(
+        &self,
+        name: &str,
+        content: Vec<u8>,
+    ) -> impl Future<Output = Result<(), SharedLogError>> + Send;
+
+    /// Returns an object; `None` if there is none with this name.
+    fn object(
+        &self,
+        name: &str,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, SharedLogError>> + Send;
+
+    /// Removes an object, if there is one with this name.
+    fn remove_object(&self, name: &str) -> impl Future<Output = Result<(), SharedLogError>> + Send;
+
     /// Returns the keys of the cluster; makes them if this hub is the first.
     fn keys(&self) -> impl Future<Output = Result<Self::Keys, SharedLogError>> + Send;
 }

@@ -6,12 +6,13 @@ use std::time::Duration;
 use hub_protocol::Seq;
 
 use super::Cluster;
+use crate::nats::Nats;
 
 /// How often the bound of the log is compared with the stream.
 const PERIOD: Duration = Duration::from_secs(5);
 
 /// Drops old commits while this hub is active.
-pub(super) async fn run(cluster: &Cluster) {
+pub(super) async fn run(cluster: &Cluster<impl Nats>) {
     let mut dropped = 0;
     loop {
         tokio::time::sleep(PERIOD).await;
@@ -31,21 +32,20 @@ pub(super) async fn run(cluster: &Cluster) {
 }
 
 /// Drops the commits that end below `bound`. Returns `false` if no snapshot includes them yet.
-async fn drop_below(cluster: &Cluster, bound: Seq) -> anyhow::Result<bool> {
+async fn drop_below(cluster: &Cluster<impl Nats>, bound: Seq) -> anyhow::Result<bool> {
     let inner = &*cluster.0;
-    let snapshots = inner.snapshots.clone();
-    let newest = tokio::task::spawn_blocking(move || snapshots.usable()?.next().transpose());
-    let newest = newest.await??;
+    let newest = (inner.newest_snapshot)().await?;
     let Some(base) = newest.filter(|it| it.seq + 1 >= bound) else {
         return Ok(false);
     };
     let shared = inner.journal.shared();
     let state = shared.state().await?;
+    let before = state.first_sequence;
     let first = shared.find(&state, bound).await?;
-    if let Some(first) = first.filter(|it| *it > state.first_sequence) {
+    if let Some(first) = first.filter(|it| *it > before) {
         // First the base: a hub that joins in between finds a beginning.
-        inner.nats.base().upload(&base).await?;
-        shared.purge(first).await?;
+        shared.put_base(first, &base).await?;
+        shared.begin_at(first, before).await?;
         tracing::info!(bound, "the stream was shortened");
     }
     Ok(true)

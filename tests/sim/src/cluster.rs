@@ -1,15 +1,15 @@
 //! A cluster in a world that a seed decides: two or three hubs, NATS, and their clients, on one thread.
 //!
 //! Real are the hub with its writer, its copy of the log, its snapshots and its retention, and of the cluster the journal, the
-//! lease, the follower, the beats, the audit, the forwarded calls, the handover and the choice of the hub that answers.
-//! Simulated are NATS, the disks, the clocks, the clients and the routes behind the front. The stream keeps all commits, so no
-//! hub begins with the base.
+//! base, the lease, the follower, the beats, the audit, the forwarded calls, the handover and the choice of the hub that answers.
+//! Simulated are NATS, the disks, the clocks, the clients and the routes behind the front.
 
 mod clients;
 mod clock;
 mod crew;
 mod disks;
 mod faults;
+mod join;
 mod nats;
 mod oracle;
 mod process;

@@ -127,7 +127,7 @@ impl Machine {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let disk = self.disk.for_new_process();
         let files = files(&disk);
-        let store = ModelStore::open(&files, Arc::clone(&disk), self.stored.clone());
+        let store = ModelStore::open(&files, Arc::clone(&disk), self.stored.clone(), None);
         let store = Arc::new(store.map_err(|error| text(&error))?);
         let options = Options {
             segment_bytes: settings.segment_bytes,

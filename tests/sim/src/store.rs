@@ -12,7 +12,7 @@ use hub_core::record::kinds;
 use hub_core::sync;
 use hub_log::journal::disk::{Run, Store, frame};
 use hub_log::journal::epoch::{Anchor, EpochFile};
-use hub_log::journal::sled::{self, Files, LostRanges, OpenError};
+use hub_log::journal::sled::{self, Files, JournalOrigin, LostRanges, OpenError};
 use hub_log::journal::{Entry, Health, JournalError};
 use hub_protocol::{Epoch, Seq};
 
@@ -85,18 +85,19 @@ fn failure(what: &str) -> JournalError {
 }
 
 impl ModelStore {
-    /// Opens what is `stored`, or begins a journal.
+    /// Opens what is `stored`, or begins a journal at `origin`.
     pub(crate) fn open(
         files: &Files,
         disk: Arc<ProcessDisk>,
         stored: Stored,
+        origin: Option<JournalOrigin>,
     ) -> Result<Self, OpenError> {
         for path in disk.list(&files.root)? {
             if path.extension().is_some_and(|it| it == "tmp") {
                 disk.remove(&path)?;
             }
         }
-        let anchor = Self::anchor(files, &disk, &stored)?;
+        let anchor = Self::anchor(files, &disk, &stored, origin)?;
         let before = (anchor.first - 1, anchor.first_chain);
         let (count, stored_end) = {
             let mut entries = stored.entries();
@@ -126,14 +127,20 @@ impl ModelStore {
         })
     }
 
-    fn anchor(files: &Files, disk: &ProcessDisk, stored: &Stored) -> Result<Anchor, OpenError> {
+    fn anchor(
+        files: &Files,
+        disk: &ProcessDisk,
+        stored: &Stored,
+        origin: Option<JournalOrigin>,
+    ) -> Result<Anchor, OpenError> {
         if let Some(anchor) = sled::read_anchor(files)? {
             return Ok(anchor);
         }
         if !stored.entries().is_empty() {
             return Err(OpenError::NoEpoch);
         }
-        let anchor = Anchor::empty(EPOCH, 1, 0);
+        let (first, chain) = origin.map_or((1, 0), |it| (it.first, it.chain));
+        let anchor = Anchor::empty(EPOCH, first, chain);
         EpochFile::create(disk, &files.epoch(), anchor)?;
         Ok(anchor)
     }

@@ -30,7 +30,7 @@ pub(super) async fn init(config: &Config, admin: Admin) -> anyhow::Result<()> {
     } else {
         let epoch = Epoch(getrandom::u64()?);
         prepare(&connection, epoch).await?;
-        connection.nats.base().open().await?;
+        connection.nats.objects().await?;
         (epoch, 0)
     };
     join::enlist(&connection, epoch, join::random_secret()?)

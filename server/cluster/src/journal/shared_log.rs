@@ -82,12 +82,18 @@ pub enum SharedLogError {
     /// A message in the middle is missing or damaged.
     #[error("NATS lost message {0} of the stream")]
     Hole(u64),
+    /// The message was dropped with the beginning of the log.
+    #[error("message {0} of the stream was dropped")]
+    Dropped(u64),
 }
 
 impl SharedLogError {
     /// Whether a retry cannot help.
     pub fn is_lasting(&self) -> bool {
-        !matches!(self, Self::Unavailable(_) | Self::Missing(_))
+        !matches!(
+            self,
+            Self::Unavailable(_) | Self::Missing(_) | Self::Dropped(_)
+        )
     }
 }
 
@@ -228,13 +234,6 @@ impl SharedLog {
         let stream = self.nats.open(&self.stream).await?;
         Ok(stream.cached_info().config.num_replicas)
     }
-
-    /// Drops the commits before `position`.
-    pub async fn purge(&self, position: u64) -> Result<(), SharedLogError> {
-        let stream = self.nats.open(&self.stream).await?;
-        let purged = stream.purge().sequence(position).await;
-        purged.map(drop).map_err(unavailable)
-    }
 }
 
 impl<N: Nats> SharedLog<N> {
@@ -273,6 +272,11 @@ impl<N: Nats> SharedLog<N> {
     /// Returns the first and last position and the number of lost messages, as the stream's leader knows them.
     pub async fn state(&self) -> Result<StreamState, SharedLogError> {
         Ok(self.nats.stream(&self.stream).await?.state)
+    }
+
+    /// Drops the commits before `position`.
+    pub(crate) async fn purge(&self, position: u64) -> Result<(), SharedLogError> {
+        self.nats.purge(&self.stream, position).await
     }
 
     /// Returns the end of the log before the commit at `position`, of the log that `end` is of.
@@ -314,7 +318,13 @@ impl<N: Nats> SharedLog<N> {
                 frame,
             })
         });
-        commit.ok_or(SharedLogError::Hole(position))
+        match commit {
+            Some(commit) => Ok(commit),
+            None if position < self.state().await?.first_sequence => {
+                Err(SharedLogError::Dropped(position))
+            }
+            None => Err(SharedLogError::Hole(position)),
+        }
     }
 
     /// Decodes the commit at `position`; returns the hub that appended it too.
@@ -339,7 +349,7 @@ impl<N: Nats> SharedLog<N> {
             return Err(SharedLogError::Foreign { stream, reason });
         }
         let state = self.state().await?;
-        if head == 0 && state.first_sequence <= 1 {
+        if state.messages == 0 && head == 0 {
             return Ok(Place::default());
         }
         let Some(position) = self.find(&state, head).await? else {

@@ -3,15 +3,18 @@
 use async_nats::header::{NATS_EXPECTED_LAST_SEQUENCE, NATS_MESSAGE_ID};
 use async_nats::jetstream::context::{GetStreamErrorKind, PublishErrorKind};
 use async_nats::jetstream::kv::{self, CreateErrorKind, Store, UpdateErrorKind};
+use async_nats::jetstream::object_store::{self, GetErrorKind, InfoErrorKind, ObjectStore};
 use async_nats::jetstream::stream::{LastRawMessageErrorKind, Stream};
 use async_nats::jetstream::{Context, ErrorCode};
 use async_nats::{Client, HeaderMap, Subscriber};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE;
 use bytes::Bytes;
 use hub_config::ClusterSettings;
+use tokio::io::AsyncReadExt as _;
 
 use super::{Keys, Nats, Outgoing, StoredMessage, StreamInfo, StreamState};
 use crate::journal::SharedLogError;
-use crate::journal::base::BaseStore;
 use crate::journal::shared_log::unavailable;
 
 /// A connection to the NATS servers of a cluster.
@@ -19,7 +22,7 @@ use crate::journal::shared_log::unavailable;
 pub struct JetStream {
     pub(crate) client: Client,
     pub(crate) context: Context,
-    /// The name of the bucket of the cluster's keys, and of that of its base.
+    /// The name of the bucket of the cluster's keys, and of that of its objects.
     bucket: String,
     replicas: usize,
 }
@@ -48,9 +51,18 @@ impl JetStream {
         })
     }
 
-    /// The store of the base.
-    pub(crate) fn base(&self) -> BaseStore {
-        BaseStore::new(self.context.clone(), &self.bucket, self.replicas)
+    /// Returns the store of the objects; makes it if it is missing.
+    pub(crate) async fn objects(&self) -> Result<ObjectStore, SharedLogError> {
+        if let Ok(found) = self.context.get_object_store(&self.bucket).await {
+            return Ok(found);
+        }
+        let config = object_store::Config {
+            bucket: self.bucket.clone(),
+            num_replicas: self.replicas,
+            ..object_store::Config::default()
+        };
+        let made = self.context.create_object_store(config).await;
+        made.map_err(unavailable)
     }
 }
 
@@ -146,6 +158,46 @@ impl Nats for JetStream {
             Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
             Err(error) => Err(unavailable(error)),
         }
+    }
+
+    async fn purge(&self, stream: &str, position: u64) -> Result<(), SharedLogError> {
+        let stream = self.open(stream).await?;
+        let purged = stream.purge().sequence(position).await;
+        purged.map(drop).map_err(unavailable)
+    }
+
+    async fn put_object(&self, name: &str, content: Vec<u8>) -> Result<(), SharedLogError> {
+        let objects = self.objects().await?;
+        let put = objects.put(name, &mut &content[..]).await;
+        put.map(drop).map_err(unavailable)
+    }
+
+    async fn object(&self, name: &str) -> Result<Option<Vec<u8>>, SharedLogError> {
+        let mut object = match self.objects().await?.get(name).await {
+            Ok(object) => object,
+            Err(error) if error.kind() == GetErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unavailable(error)),
+        };
+        let mut bytes = Vec::new();
+        object.read_to_end(&mut bytes).await.map_err(unavailable)?;
+        Ok(Some(bytes))
+    }
+
+    async fn remove_object(&self, name: &str) -> Result<(), SharedLogError> {
+        let object = match self.objects().await?.info(name).await {
+            Ok(object) => object,
+            Err(error) if error.kind() == InfoErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(unavailable(error)),
+        };
+        // Not by `delete`, which keeps a message for each name for ever.
+        let stream = self.open(&format!("OBJ_{}", self.bucket)).await?;
+        let of_name = format!("M.{}", URL_SAFE.encode(name));
+        let of_content = format!("C.{}", object.nuid);
+        for subject in [of_name, of_content] {
+            let subject = format!("$O.{}.{subject}", self.bucket);
+            stream.purge().filter(subject).await.map_err(unavailable)?;
+        }
+        Ok(())
     }
 
     async fn keys(&self) -> Result<Store, SharedLogError> {

@@ -1,5 +1,5 @@
 //! The disks of the hubs: records are copied to the stores, snapshots are saved, and old records are dropped. In half of the
-//! seeds disks fill up, fail, go off in the middle of a call and lose one of the two copies of a record.
+//! seeds disks fill up, fail, go off in the middle of a call, lose one of the two copies of a record and are replaced by empty ones.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,9 @@ use super::process::Process;
 use super::pulse::Life;
 use super::world::World;
 use super::writers::Writers;
+use crate::disk::SimDisk;
 use crate::rng::Rng;
+use crate::store::Stored;
 
 impl World {
     /// Uses the disks, and lets them fail, until all faults end.
@@ -40,7 +42,7 @@ impl World {
     fn fail_disk(self: &Arc<Self>, hub: usize, rng: &mut Rng, writers: &Writers) {
         let machine = &mut sync::lock(&self.machines)[hub];
         let name = machine.name.clone();
-        match rng.below(10) {
+        match rng.below(11) {
             0..3 => {
                 let ms = length(rng);
                 self.tell(format_args!("the disk of hub {name} is full for {ms} ms"));
@@ -59,6 +61,12 @@ impl World {
             6..9 => {
                 let after = machine.disk.cut_later(None, 12, rng);
                 self.tell(format_args!("hub {name} goes off in a call, after {after}"));
+            }
+            9 => {
+                machine.kill(writers, false, rng);
+                machine.replace((SimDisk::new(rng.fork()), Stored::default()));
+                machine.starts = Instant::now();
+                self.tell(format_args!("hub {name} is killed, and gets a new disk"));
             }
             _ if !machine.is_damaged => {
                 machine.kill(writers, false, rng);
@@ -81,6 +89,9 @@ impl World {
         let Some(process) = machine.process.as_mut().filter(runs) else {
             return;
         };
+        if let Some(damage) = process.cluster.info().damage {
+            self.breaks(format!("hub {} reports damage: {damage}", machine.name));
+        }
         if !archives {
             return process.journal.local().copy();
         }

@@ -4,6 +4,7 @@
 //! carried out, and it may be carried out long after its sender has given up.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
@@ -16,6 +17,8 @@ use futures_util::Stream;
 use hub_cluster::journal::SharedLogError;
 use hub_cluster::nats::{Keys, Nats, Outgoing, StoredMessage, StreamInfo, StreamState};
 use hub_core::sync;
+use hub_log::journal::disk::frame;
+use hub_protocol::Seq;
 use serde_json::Value;
 use tokio::sync::futures::OwnedNotified;
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -48,6 +51,9 @@ pub(crate) struct Server(Arc<Mutex<State>>);
 struct State {
     rng: Rng,
     log: Vec<Stored>,
+    /// The messages before the first one that the stream still has.
+    dropped: usize,
+    objects: BTreeMap<String, Vec<u8>>,
     ids: BTreeMap<String, (u64, Instant)>,
     /// All changes of keys; a revision is a position in it.
     changes: Vec<(String, Bytes)>,
@@ -95,13 +101,20 @@ pub(crate) struct Link {
     pub(crate) delay_ms: (u64, u64),
     /// How many messages of 100 are lost.
     pub(crate) loss: u64,
-    /// The ends of the stream and of the changes that an earlier leader knows, if that one answers reads.
-    stale: Option<(usize, usize)>,
+    /// What an earlier leader knows, if that one answers reads.
+    stale: Option<Known>,
     /// When an earlier leader may answer again.
     stale_again: Instant,
     opened: Arc<Notify>,
     /// When the last message up and the last one down arrive.
     last: [Instant; 2],
+}
+
+/// What a leader knows: the part of the stream that there is, and the end of the changes.
+#[derive(Debug, Clone)]
+struct Known {
+    log: Range<usize>,
+    changes: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -134,6 +147,8 @@ impl Server {
         Self(Arc::new(Mutex::new(State {
             rng,
             log: Vec::new(),
+            dropped: 0,
+            objects: BTreeMap::new(),
             ids: BTreeMap::new(),
             changes: Vec::new(),
             subscriptions: Vec::new(),
@@ -162,6 +177,18 @@ impl Server {
         }
     }
 
+    /// Whether a hub is connected.
+    pub(crate) fn is_open(&self, hub: usize) -> bool {
+        self.state().links[hub].cut == Cut::Open
+    }
+
+    /// Returns the first record that the stream still has; `None` if it has none.
+    pub(crate) fn first_record(&self) -> Option<Seq> {
+        let state = self.state();
+        let first = state.log.get(state.dropped)?;
+        frame::decode(&first.frame).map(|(it, _)| it.first())
+    }
+
     /// Whether the servers were sound for long enough that an earlier leader may answer a hub.
     pub(crate) fn may_mislead(&self, hub: usize) -> bool {
         let mut state = self.state();
@@ -177,8 +204,8 @@ impl Server {
     /// Lets an earlier leader answer the reads of a hub from now on, or the present one again.
     pub(crate) fn mislead(&self, hub: usize, is_misled: bool) {
         let mut state = self.state();
-        let ends = (state.log.len(), state.changes.len());
-        state.links[hub].stale = is_misled.then_some(ends);
+        let now = state.now();
+        state.links[hub].stale = is_misled.then_some(now);
     }
 
     /// Lets the servers have no leader for this long.
@@ -282,9 +309,24 @@ impl State {
         (Some(position), Some(message))
     }
 
-    /// The end of the stream as a hub reads it.
-    fn log_end(&self, hub: usize) -> usize {
-        self.links[hub].stale.map_or(self.log.len(), |it| it.0)
+    /// What the leader knows.
+    fn now(&self) -> Known {
+        Known {
+            log: self.dropped..self.log.len(),
+            changes: self.changes.len(),
+        }
+    }
+
+    /// What the leader knows that answers a hub.
+    fn known(&self, hub: usize) -> Known {
+        self.links[hub].stale.clone().unwrap_or_else(|| self.now())
+    }
+
+    /// Returns the message at `position` as a hub reads it.
+    fn message(&self, hub: usize, position: u64) -> Option<&Stored> {
+        let at = usize::try_from(position).ok()?.checked_sub(1)?;
+        let is_known = self.known(hub).log.contains(&at);
+        self.log.get(at).filter(|_| is_known)
     }
 
     /// Answers a read of a batch, as a replica may that has not got the last messages yet.
@@ -292,14 +334,14 @@ impl State {
         if !self.has_leader() {
             return Vec::new();
         }
-        let end = self.log_end(hub);
+        let Range { start, end } = self.known(hub).log;
         let end = match self.rng.below(10) {
             0 => end.saturating_sub(self.rng.index(4)),
             _ => end,
         };
         let request: Value = serde_json::from_slice(request).unwrap_or_default();
         let number = |key: &str| usize::try_from(request[key].as_u64().unwrap_or(0)).unwrap_or(0);
-        let first = number("seq").max(1) - 1;
+        let first = (number("seq").max(1) - 1).max(start);
         let end = end.min(first + number("batch"));
         let found = self.log.get(first..end).unwrap_or_default();
         let mut answers: Vec<Message> = { found.iter().zip(first as u64 + 1..) }
@@ -313,8 +355,7 @@ impl State {
 
     /// Returns a key's value and revision, as a hub reads them.
     fn key(&self, hub: usize, key: &str) -> Option<(u64, Bytes)> {
-        let end = self.links[hub].stale.map_or(self.changes.len(), |it| it.1);
-        last_change(&self.changes[..end], key)
+        last_change(&self.changes[..self.known(hub).changes], key)
     }
 
     /// Sets a key that has this revision.
@@ -498,7 +539,7 @@ impl Nats for SimNats {
 
     async fn stream(&self, _: &str) -> Result<StreamInfo, SharedLogError> {
         self.request(|server, hub| {
-            let end = server.state().log_end(hub) as u64;
+            let Range { start, end } = server.state().known(hub).log;
             let metadata = [
                 ("hub_epoch", EPOCH.to_string()),
                 ("hub_format", "1".to_owned()),
@@ -506,9 +547,9 @@ impl Nats for SimNats {
             StreamInfo {
                 metadata: metadata.map(|(key, value)| (key.to_owned(), value)).into(),
                 state: StreamState {
-                    messages: end,
-                    first_sequence: 1,
-                    last_sequence: end,
+                    messages: (end - start) as u64,
+                    first_sequence: start as u64 + 1,
+                    last_sequence: end as u64,
                     deleted: 0,
                 },
             }
@@ -523,9 +564,7 @@ impl Nats for SimNats {
     ) -> Result<Option<StoredMessage>, SharedLogError> {
         self.request(move |server, hub| {
             let state = server.state();
-            let known = &state.log[..state.log_end(hub)];
-            let at = usize::try_from(position).ok()?.checked_sub(1)?;
-            let found = known.get(at)?;
+            let found = state.message(hub, position)?;
             let mut headers = HeaderMap::new();
             headers.insert(NATS_MESSAGE_ID, found.id.as_str());
             Some(StoredMessage {
@@ -533,6 +572,37 @@ impl Nats for SimNats {
                 headers,
                 payload: found.frame.clone(),
             })
+        })
+        .await
+    }
+
+    async fn purge(&self, _: &str, position: u64) -> Result<(), SharedLogError> {
+        self.request(move |server, _| {
+            let mut state = server.state();
+            let wanted = usize::try_from(position).unwrap_or(0).saturating_sub(1);
+            state.dropped = state.dropped.max(wanted);
+        })
+        .await
+    }
+
+    async fn put_object(&self, name: &str, content: Vec<u8>) -> Result<(), SharedLogError> {
+        let name = name.to_owned();
+        self.request(move |server, _| {
+            server.state().objects.insert(name, content);
+        })
+        .await
+    }
+
+    async fn object(&self, name: &str) -> Result<Option<Vec<u8>>, SharedLogError> {
+        let name = name.to_owned();
+        self.request(move |server, _| server.state().objects.get(&name).cloned())
+            .await
+    }
+
+    async fn remove_object(&self, name: &str) -> Result<(), SharedLogError> {
+        let name = name.to_owned();
+        self.request(move |server, _| {
+            server.state().objects.remove(&name);
         })
         .await
     }

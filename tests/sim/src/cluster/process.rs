@@ -1,10 +1,11 @@
 //! One hub of the cluster as a process: the real hub with its writer, journal, lease, follower and front.
 
+use std::future;
 use std::sync::Arc;
 
 use axum::Router;
 use hub_cluster::journal::{JetStreamJournal, SharedLog};
-use hub_cluster::{CallKeys, Cluster, ClusterConnection};
+use hub_cluster::{CallKeys, Cluster, ClusterConnection, NewestSnapshot};
 use hub_config::ClusterSettings;
 use hub_core::rule::RuleSet;
 use hub_core::time::Clock;
@@ -23,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::clients;
 use super::clock::SimClock;
+use super::join::Join;
 use super::nats::{CLUSTER, Server, SimNats};
 use super::pulse::{Life, Pulse};
 use super::readers;
@@ -56,6 +58,8 @@ pub(crate) struct Machine {
     pub(super) is_damaged: bool,
     /// Its clocks.
     pub(crate) clock: Arc<SimClock>,
+    /// The start that is under way.
+    pub(super) join: Option<Join>,
     /// The running hub.
     pub(crate) process: Option<Process>,
     /// When the hub starts again.
@@ -90,6 +94,7 @@ impl Machine {
             max_bytes: u64::MAX,
             is_damaged: false,
             clock: Arc::new(SimClock::random(rng, now)),
+            join: None,
             process: None,
             starts: now,
         }
@@ -108,13 +113,9 @@ impl Machine {
         let shared = Arc::new(SharedLog::new(nats.clone(), CLUSTER, &self.name, &run));
         let disk = self.disk.for_new_process();
         let files = files(&disk);
-        let store = ModelStore::open(&files, Arc::clone(&disk), self.stored.clone());
+        let store = ModelStore::open(&files, Arc::clone(&disk), self.stored.clone(), None);
         let store = store.map_err(|error| error.to_string())?;
-        let options = Options {
-            segment_bytes: SEGMENT_BYTES,
-            ..Options::default()
-        };
-        let copy = DiskJournal::over(Arc::new(store), &files, options);
+        let copy = DiskJournal::over(Arc::new(store), &files, options());
         let copy = copy.map_err(|error| error.to_string())?;
         let clock: Arc<dyn Clock> = Arc::clone(&self.clock) as _;
         let waits = writers.waits(pulse.clone());
@@ -170,7 +171,9 @@ impl Machine {
             keys: CallKeys::default(),
             shared,
         };
-        let own = (Arc::clone(&journal), snapshots);
+        let newest: NewestSnapshot =
+            Box::new(move || Box::pin(future::ready(hub_cluster::newest(&snapshots))));
+        let own = (Arc::clone(&journal), newest);
         let cluster = Cluster::over(connection, own, hub.clone(), Arc::clone(&clock));
         let routes =
             cluster.with_routes(clients::routes(&hub, &clock).merge(readers::routes(&hub)));
@@ -202,6 +205,12 @@ impl Machine {
         self.is_troubled || self.disk.is_off()
     }
 
+    /// Puts another disk in the place of its own. No hub runs.
+    pub(crate) fn replace(&mut self, (disk, stored): (SimDisk, Stored)) {
+        (self.disk, self.stored) = (disk, stored);
+        self.is_damaged = false;
+    }
+
     /// Ends the process without a word, and cuts the power or not.
     pub(crate) fn kill(&mut self, writers: &Writers, power: bool, rng: &mut Rng) {
         if power {
@@ -209,6 +218,9 @@ impl Machine {
             self.clock = Arc::new(self.clock.rebooted(rng));
         } else {
             self.disk.kill();
+        }
+        if let Some(join) = self.join.take() {
+            join.kill();
         }
         if let Some(process) = self.process.take() {
             process.pulse.set(Life::Ended);
@@ -247,11 +259,19 @@ async fn work(
     shutdown: CancellationToken,
 ) {
     let ticks = clock::run(hub, shutdown.clone());
-    let part = cluster.take_part(routes, &shutdown);
+    let part = cluster.run(routes, &shutdown);
     let both = Box::pin(async {
         tokio::join!(ticks, part);
     });
     pulse.gated(both).await;
+}
+
+/// How each copy is opened.
+pub(super) fn options() -> Options {
+    Options {
+        segment_bytes: SEGMENT_BYTES,
+        ..Options::default()
+    }
 }
 
 fn settings(node: &str) -> ClusterSettings {

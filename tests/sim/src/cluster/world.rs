@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use axum::Router;
+use hub_cluster::journal::SharedLogError;
 use hub_core::sync;
 use hub_log::journal::Journal as _;
 use hub_protocol::Seq;
@@ -12,13 +13,16 @@ use tokio::time::Instant;
 
 use super::crew::Crew;
 use super::faults::absence;
+use super::join::Join;
 use super::nats::Server;
 use super::oracle::{NOTE, Oracle};
 use super::process::{Machine, Process};
 use super::pulse::Pulse;
 use super::writers::Writers;
+use crate::disk::SimDisk;
 use crate::oracle::Broken;
 use crate::rng::Rng;
+use crate::store::Stored;
 use crate::story::Story;
 
 /// The things that happen in a world before its end.
@@ -171,23 +175,53 @@ impl World {
                 self.breaks(format!("hub {name} ends by itself"));
             }
             if let Some(fault) = process.journal.fault() {
-                self.breaks(format!("hub {name} gives up: {fault}"));
+                let next = process.journal.head() + 1;
+                let is_dropped = self.server.first_record().is_some_and(|first| next < first);
+                if !is_dropped || fault != SharedLogError::TooOld(next).to_string() {
+                    self.breaks(format!("hub {name} gives up: {fault}"));
+                }
+                self.tell(format_args!("hub {name} is restarted: {fault}"));
+                return self.with_rng(|rng| machine.kill(writers, false, rng));
             }
             if process.has_stopped() {
                 self.tell(format_args!("hub {name} has stopped"));
                 self.with_rng(|rng| machine.kill(writers, false, rng));
             }
+        } else if let Some(join) = &machine.join {
+            if let Some(joined) = join.done() {
+                machine.join = None;
+                self.start(machine, joined, writers);
+            }
         } else if machine.starts <= Instant::now() {
             let number = self.processes.fetch_add(1, Ordering::Relaxed);
-            match machine.start(number, writers, &self.server) {
-                Ok(()) => self.tell(format_args!("hub {name} starts, {}", machine.clock)),
-                Err(error) if machine.has_trouble() => {
-                    self.tell(format_args!("hub {name} does not start yet: {error}"));
-                    machine.disk.set_faults(|it| it.failing = None);
-                    machine.starts = Instant::now() + Duration::from_secs(1);
-                }
-                Err(error) => self.breaks(format!("hub {name} does not start: {error}")),
+            let rng = self.with_rng(Rng::fork);
+            machine.join = Some(Join::begin(machine, number, &self.server, rng));
+        }
+    }
+
+    fn start(
+        &self,
+        machine: &mut Machine,
+        joined: Result<Option<(SimDisk, Stored)>, String>,
+        writers: &Arc<Writers>,
+    ) {
+        let name = machine.name.clone();
+        let number = self.processes.fetch_add(1, Ordering::Relaxed);
+        let started = joined.and_then(|copy| {
+            if let Some(copy) = copy {
+                self.tell(format_args!("hub {name} begins with the base"));
+                machine.replace(copy);
             }
+            machine.start(number, writers, &self.server)
+        });
+        match started {
+            Ok(()) => self.tell(format_args!("hub {name} starts, {}", machine.clock)),
+            Err(error) if machine.has_trouble() => {
+                self.tell(format_args!("hub {name} does not start yet: {error}"));
+                machine.disk.set_faults(|it| it.failing = None);
+                machine.starts = Instant::now() + Duration::from_secs(1);
+            }
+            Err(error) => self.breaks(format!("hub {name} does not start: {error}")),
         }
     }
 
