@@ -58,6 +58,11 @@ fn outside_of_a_repository_the_sessions_of_all_projects_are_listed_by_project() 
         table.contains("in a\n") && table.contains("in b\n"),
         "{table}"
     );
+    let none = place.hubctl("sessions --project c").ok();
+    none.warns("no sessions in this project, 4 in others: `hubctl sessions --all-projects`");
+    place.ctl("notify --to one --project b hello");
+    let none = place.hubctl("inboxes --project c").ok();
+    none.warns("no inboxes in this project, 1 in others: `hubctl inboxes --all-projects`");
     let of = |call: Call| {
         let done = call.ok();
         json(&done.stdout)["sessions"]

@@ -18,6 +18,16 @@ pub(crate) struct ProjectScope {
     pub all_projects: bool,
 }
 
+/// What there is to say if the list of `command` has none of `what`; `elsewhere` is how many other projects have.
+pub(crate) fn none_of(what: &str, elsewhere: usize, command: &str) -> String {
+    match elsewhere {
+        0 => format!("no {what}"),
+        count => format!(
+            "no {what} in this project, {count} in others: `hubctl {command} --all-projects`"
+        ),
+    }
+}
+
 impl ProjectScope {
     /// The project; `None` for all projects.
     pub(crate) async fn project(&self, context: &Context) -> Result<Option<ProjectName>, Error> {

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use hub_protocol::{InboxInfo, Inboxes, ProjectName, Timestamp};
 
 use crate::api::holder;
-use crate::arguments::projects::ProjectScope;
+use crate::arguments::projects::{ProjectScope, none_of};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, Path, Request, parse};
 use crate::identity::Context;
 use crate::output::age::age;
-use crate::output::println;
 use crate::output::text::{self, json_line, line};
+use crate::output::{println, say};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -30,12 +30,18 @@ pub(crate) struct InboxesArgs {
 
 pub(crate) async fn run(args: &InboxesArgs, context: &Context) -> Result<Exit, Error> {
     let project = args.scope.project(context).await?;
-    let answer = fetch(&context.hub()?, project.as_ref()).await?;
+    let hub = context.hub()?;
+    let answer = fetch(&hub, project.as_ref()).await?;
     if args.json {
         println(json_line(&answer))?;
         return Ok(Exit::DONE);
     }
-    for inbox in read(&answer)? {
+    let inboxes = read(&answer)?;
+    if inboxes.is_empty() {
+        let all = read(&fetch(&hub, None).await?)?;
+        say(none_of("inboxes", all.len(), "inboxes"));
+    }
+    for inbox in inboxes {
         let place = if args.scope.all_projects {
             format!("  in {}", inbox.project)
         } else {

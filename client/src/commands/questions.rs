@@ -5,7 +5,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use crate::api::question::{describe, questions};
-use crate::arguments::projects::ProjectScope;
+use crate::arguments::projects::{ProjectScope, none_of};
 use crate::error::Error;
 use crate::exit_code::Exit;
 use crate::hub::{Hub, json, parse};
@@ -45,7 +45,8 @@ pub(crate) async fn run(args: &QuestionsArgs, context: &Context) -> Result<Exit,
         return Ok(Exit::DONE);
     }
     if questions.is_empty() {
-        say(none(elsewhere(&hub, project.as_ref()).await?));
+        let count = elsewhere(&hub, project.as_ref()).await?;
+        say(none_of("open questions", count, "questions"));
     }
     let now = Timestamp::now();
     for json in questions {
@@ -62,14 +63,4 @@ async fn elsewhere(hub: &Hub, project: Option<&ProjectName>) -> Result<usize, Er
         return Ok(0);
     }
     Ok(questions::<IgnoredAny>(hub, None, false).await?.len())
-}
-
-/// What there is to say if no question is open.
-fn none(elsewhere: usize) -> String {
-    match elsewhere {
-        0 => "no open questions".into(),
-        count => format!(
-            "no open questions in this project, {count} in others: `hubctl questions --all-projects`"
-        ),
-    }
 }

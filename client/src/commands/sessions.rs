@@ -1,12 +1,12 @@
 //! `hubctl sessions`: lists sessions and their states.
 
-use hub_protocol::{InboxName, Session, Sessions, Timestamp};
+use hub_protocol::{InboxName, ProjectName, Session, Sessions, Timestamp};
 
-use crate::api::session::{doing, phase, request, waiter};
-use crate::arguments::projects::ProjectScope;
+use crate::api::session::{doing, phase, request, sessions, waiter};
+use crate::arguments::projects::{ProjectScope, none_of};
 use crate::error::Error;
 use crate::exit_code::Exit;
-use crate::hub::parse;
+use crate::hub::{Hub, parse};
 use crate::identity::Context;
 use crate::output::table::table;
 use crate::output::text::{cut, json_line, line};
@@ -40,17 +40,20 @@ pub(crate) struct SessionsArgs {
 
 pub(crate) async fn run(args: &SessionsArgs, context: &Context) -> Result<Exit, Error> {
     let project = args.scope.project_or_all(context).await?;
-    let answer = context
-        .hub()?
-        .text(&request(project.as_ref(), args.all))
-        .await?;
+    let hub = context.hub()?;
+    let answer = hub.text(&request(project.as_ref(), args.all)).await?;
     if args.json {
         println(json_line(&answer))?;
         return Ok(Exit::DONE);
     }
-    let Sessions::<Session> { mut sessions, .. } = parse(&answer)?;
-    if sessions.is_empty() {
-        say("no sessions; `hubctl hooks install claude` registers an agent's sessions");
+    let Sessions::<Session> {
+        sessions: mut all, ..
+    } = parse(&answer)?;
+    if all.is_empty() {
+        say(match elsewhere(&hub, project.as_ref()).await? {
+            0 => "no sessions; `hubctl hooks install claude` registers an agent's sessions".into(),
+            count => none_of("sessions", count, "sessions"),
+        });
         return Ok(Exit::DONE);
     }
     let header = [
@@ -58,17 +61,25 @@ pub(crate) async fn run(args: &SessionsArgs, context: &Context) -> Result<Exit, 
     ];
     let mut rows = vec![header.map(str::to_owned)];
     let now = Timestamp::now();
-    sessions.sort_by(|one, other| one.project.cmp(&other.project));
+    all.sort_by(|one, other| one.project.cmp(&other.project));
     let of = |it| row(it, project.is_none(), now);
-    rows.extend(sessions.iter().map(of));
+    rows.extend(all.iter().map(of));
     print(&table(&rows))?;
-    for session in &sessions {
+    for session in &all {
         if let Some(why) = &session.unreachable {
             let name = line(&session.name);
             println(format_args!("the hub cannot wake {name}: {}", line(why)))?;
         }
     }
     Ok(Exit::DONE)
+}
+
+/// How many sessions run in other projects, if `project` has none.
+async fn elsewhere(hub: &Hub, project: Option<&ProjectName>) -> Result<usize, Error> {
+    if project.is_none() {
+        return Ok(0);
+    }
+    Ok(sessions(hub, None, false).await?.len())
 }
 
 fn row(session: &Session, with_project: bool, now: Timestamp) -> [String; 7] {

@@ -22,13 +22,15 @@ use crate::rng::Rng;
 use crate::store::{EPOCH, ModelStore, Stored, files};
 
 /// A disk, and the store on it.
-type Copy = (SimDisk, Stored);
+pub(super) type DiskCopy = (SimDisk, Stored);
+/// The copy with which a hub starts, if not with that which it has.
+pub(super) type Joined = Result<Option<DiskCopy>, String>;
 
 /// A start that has not got its copy of the log yet.
 pub(crate) struct Join {
     pulse: Pulse,
     task: JoinHandle<()>,
-    done: Arc<Mutex<Option<Result<Option<Copy>, String>>>>,
+    done: Arc<Mutex<Option<Joined>>>,
 }
 
 impl Join {
@@ -48,8 +50,8 @@ impl Join {
         Self { pulse, task, done }
     }
 
-    /// Returns the copy with which the hub starts, if not with that which it has; `None` as long as that is not known.
-    pub(super) fn done(&self) -> Option<Result<Option<Copy>, String>> {
+    /// Returns the outcome, once.
+    pub(super) fn done(&self) -> Option<Joined> {
         sync::lock(&self.done).take()
     }
 
@@ -62,10 +64,10 @@ impl Join {
 
 async fn join(
     shared: &SharedLog<SimNats>,
-    old: &Copy,
+    old: &DiskCopy,
     rng: Rng,
     is_open: impl Fn() -> bool,
-) -> Result<Option<Copy>, BaseError> {
+) -> Result<Option<DiskCopy>, BaseError> {
     let (rng, made) = (Mutex::new(rng), Mutex::new(None));
     let attempt = || async {
         if begins_anew(shared, old).await? {
@@ -81,7 +83,7 @@ async fn join(
 
 async fn begins_anew(
     shared: &SharedLog<SimNats>,
-    (disk, stored): &Copy,
+    (disk, stored): &DiskCopy,
 ) -> Result<bool, BaseError> {
     if !shared.lacks_beginning(EPOCH).await? {
         return Ok(false);
@@ -100,13 +102,13 @@ async fn begins_anew(
 
 /// The disk of the new copy.
 struct NewDisk<'a> {
-    copy: Copy,
+    copy: DiskCopy,
     disk: Arc<ProcessDisk>,
-    made: &'a Mutex<Option<Copy>>,
+    made: &'a Mutex<Option<DiskCopy>>,
 }
 
 impl<'a> NewDisk<'a> {
-    fn new(made: &'a Mutex<Option<Copy>>, rng: Rng) -> Self {
+    fn new(made: &'a Mutex<Option<DiskCopy>>, rng: Rng) -> Self {
         let new = SimDisk::new(rng);
         Self {
             disk: new.for_new_process(),

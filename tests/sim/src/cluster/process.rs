@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::clients;
 use super::clock::SimClock;
-use super::join::Join;
+use super::join::{DiskCopy, Join};
 use super::nats::{CLUSTER, Server, SimNats};
 use super::pulse::{Life, Pulse};
 use super::readers;
@@ -206,7 +206,7 @@ impl Machine {
     }
 
     /// Puts another disk in the place of its own. No hub runs.
-    pub(crate) fn replace(&mut self, (disk, stored): (SimDisk, Stored)) {
+    pub(crate) fn replace(&mut self, (disk, stored): DiskCopy) {
         (self.disk, self.stored) = (disk, stored);
         self.is_damaged = false;
     }

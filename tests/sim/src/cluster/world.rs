@@ -13,16 +13,14 @@ use tokio::time::Instant;
 
 use super::crew::Crew;
 use super::faults::absence;
-use super::join::Join;
+use super::join::{Join, Joined};
 use super::nats::Server;
 use super::oracle::{NOTE, Oracle};
 use super::process::{Machine, Process};
 use super::pulse::Pulse;
 use super::writers::Writers;
-use crate::disk::SimDisk;
 use crate::oracle::Broken;
 use crate::rng::Rng;
-use crate::store::Stored;
 use crate::story::Story;
 
 /// The things that happen in a world before its end.
@@ -199,12 +197,7 @@ impl World {
         }
     }
 
-    fn start(
-        &self,
-        machine: &mut Machine,
-        joined: Result<Option<(SimDisk, Stored)>, String>,
-        writers: &Arc<Writers>,
-    ) {
+    fn start(&self, machine: &mut Machine, joined: Joined, writers: &Arc<Writers>) {
         let name = machine.name.clone();
         let number = self.processes.fetch_add(1, Ordering::Relaxed);
         let started = joined.and_then(|copy| {
