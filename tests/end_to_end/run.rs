@@ -35,6 +35,18 @@ fn data<'a>(of: &'a Notification, name: &str) -> &'a Value {
 }
 
 #[test]
+fn a_session_is_called_as_its_last_run_was() {
+    let place = Place::with_hub();
+    for name in ["first", "second"] {
+        let call = place.hubctl(format!("run --session w1 --name {name} -- sh -c"));
+        call.args(&["exit 3"]).fails(3);
+        let table = place.ctl("sessions").stdout;
+        let row = table.lines().nth(1).expect("a session");
+        assert!(row.starts_with(name), "{table}");
+    }
+}
+
+#[test]
 fn a_command_that_fails_is_reported_with_the_end_of_its_stderr() {
     let place = Place::with_hub();
     let script = "cat; for n in $(seq 25); do echo line $n >&2; done; exit 3";

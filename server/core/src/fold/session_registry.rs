@@ -68,8 +68,11 @@ impl State {
         // The title is set in the agent, where it is meant as the session's name.
         let title = hooks.then(|| new_title(known, &info)).flatten();
         let title = title.filter(|it| it.contains(|c: char| c.is_ascii_alphabetic()));
+        // What an agent's hooks ask for is the same each time, and not what the session is called since.
+        let asked = info.name.as_deref().filter(|_| !hooks).map(sanitized);
+        let keeps = |name: &str| asked.as_ref().is_none_or(|it| is_form_of(name, it));
         info.name = match (known.and_then(Session::name), title) {
-            (Some(_), None) => None,
+            (Some(name), None) if keeps(name) => None,
             (_, title) => {
                 let wish = preferred_name(key, known, &info, title);
                 let process = hook.and_then(Hook::process);
@@ -294,6 +297,17 @@ fn new_title<'a>(known: Option<&Session>, info: &'a SessionInfo) -> Option<&'a s
         .and_then(|it| it.title.as_ref());
     let reported = info.title.as_ref().filter(|it| !it.trim().is_empty());
     reported.filter(|it| Some(*it) != known).map(String::as_str)
+}
+
+/// Whether a session that asked for the name `asked` may have got `name`: that name, or one with a number; any if it has no sign
+/// that a name has.
+fn is_form_of(name: &str, asked: &str) -> bool {
+    let rest = name.strip_prefix(asked);
+    let number = |it: &str| {
+        it.strip_prefix('-')
+            .is_some_and(|it| it.parse::<u32>().is_ok())
+    };
+    asked.is_empty() || rest.is_some_and(|it| it.is_empty() || number(it))
 }
 
 /// Returns a session's preferred name: its title, its requested or former name, its directory, its agent or its id; the

@@ -74,11 +74,16 @@ impl Writers {
             ended: Vec::new(),
             late: None,
         })));
-        let own = Arc::clone(&desks);
+        // Weak, because a waker at the desks keeps what the runtime calls.
+        let own = Arc::downgrade(&desks);
         let runtime = Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
-            .on_thread_park(move || own.collect())
+            .on_thread_park(move || {
+                if let Some(desks) = own.upgrade() {
+                    desks.collect();
+                }
+            })
             .build()
             .expect("a runtime without I/O can be made");
         Arc::new(Self { runtime, desks })
