@@ -168,7 +168,7 @@ async fn copy_anew(shared: &SharedLog, dir: &Path, epoch: Epoch) -> Result<(), B
     }
     let lock = DirLock::take(dir)?;
     tracing::info!("copying the log from NATS");
-    shared.copy(epoch, || StagedJournal::begin(&lock)).await
+    shared.copy(epoch, StagedJournal::begin(&lock)?).await
 }
 
 /// Learns the epoch and the secret of the cluster; makes its stream and its keys if this hub is the first.

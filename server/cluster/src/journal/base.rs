@@ -42,7 +42,7 @@ pub enum BaseError {
 }
 
 impl BaseError {
-    /// Whether a server that is busy, or leads the stream no more, would answer so.
+    /// Whether it may pass: a server is busy, or leads the stream no more, or the beginning was dropped meanwhile.
     fn may_pass(&self) -> bool {
         use SharedLogError::{Behind, Hole};
         match self {
@@ -118,11 +118,7 @@ fn name(position: u64) -> String {
 
 impl<N: Nats> SharedLog<N> {
     /// Stores the base of the stream when it will begin at `position`.
-    pub(crate) async fn put_base(
-        &self,
-        position: u64,
-        base: &FoldSnapshot,
-    ) -> Result<(), SharedLogError> {
+    pub async fn put_base(&self, position: u64, base: &FoldSnapshot) -> Result<(), SharedLogError> {
         let mut bytes = Vec::with_capacity(8 + base.payload.len());
         bytes.put_u64_le(base.seq);
         bytes.put_slice(&base.payload);
@@ -130,14 +126,14 @@ impl<N: Nats> SharedLog<N> {
     }
 
     /// Lets the stream begin at `position`, of which the base is stored; `before` is where it begins now.
-    pub(crate) async fn begin_at(&self, position: u64, before: u64) -> Result<(), SharedLogError> {
+    pub async fn begin_at(&self, position: u64, before: u64) -> Result<(), SharedLogError> {
         self.purge(position).await?;
         self.nats.remove_object(&name(before)).await?;
         self.nats.remove_object(OLD_NAME).await
     }
 
     /// Returns the base of the stream that begins at `position`: the number of its last record, and the fold.
-    async fn base(&self, position: u64) -> Result<Option<(Seq, Vec<u8>)>, SharedLogError> {
+    pub async fn base(&self, position: u64) -> Result<Option<(Seq, Vec<u8>)>, SharedLogError> {
         let mut object = self.nats.object(&name(position)).await?;
         if object.is_none() {
             object = self.nats.object(OLD_NAME).await?;
@@ -160,28 +156,9 @@ impl<N: Nats> SharedLog<N> {
         Ok(before.head > 0)
     }
 
-    /// Makes a copy of the stream as far as the base reaches, in a place from `stage`; the rest is followed later.
-    pub async fn copy<S: StagedCopy>(
-        &self,
-        epoch: Epoch,
-        stage: impl Fn() -> io::Result<S>,
-    ) -> Result<(), BaseError> {
-        loop {
-            let first = self.state().await?.first_sequence;
-            let copied = self.copy_from(first, epoch, stage()?).await;
-            if copied.is_ok() || self.state().await?.first_sequence == first {
-                return copied;
-            }
-            tracing::info!("the beginning of the stream was dropped meanwhile: once more");
-        }
-    }
-
-    async fn copy_from(
-        &self,
-        first: u64,
-        epoch: Epoch,
-        staged: impl StagedCopy,
-    ) -> Result<(), BaseError> {
+    /// Makes a copy of the stream as far as the base reaches, in place of the old one; the rest is followed later.
+    pub async fn copy(&self, epoch: Epoch, staged: impl StagedCopy) -> Result<(), BaseError> {
+        let first = self.state().await?.first_sequence;
         let end = self.end_before(first, &LogEnd::empty(epoch)).await?;
         let origin = JournalOrigin {
             epoch,

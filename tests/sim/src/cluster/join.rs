@@ -71,8 +71,8 @@ async fn join(
     let (rng, made) = (Mutex::new(rng), Mutex::new(None));
     let attempt = || async {
         if begins_anew(shared, old).await? {
-            let stage = || Ok(NewDisk::new(&made, sync::lock(&rng).fork()));
-            shared.copy(EPOCH, stage).await?;
+            let staged = NewDisk::new(&made, sync::lock(&rng).fork());
+            shared.copy(EPOCH, staged).await?;
         }
         Ok(())
     };
