@@ -152,8 +152,11 @@ impl<N: Nats> SharedLog<N> {
             return Ok(false);
         }
         let end = LogEnd::empty(epoch);
-        let before = self.end_before(state.first_sequence, &end).await?;
-        Ok(before.head > 0)
+        match self.end_before(state.first_sequence, &end).await {
+            // The hub starts with what it has, and reports it.
+            Err(SharedLogError::Hole(_)) => Ok(false),
+            before => Ok(before?.head > 0),
+        }
     }
 
     /// Makes a copy of the stream as far as the base reaches, in place of the old one; the rest is followed later.

@@ -58,16 +58,25 @@ async fn a_base_that_arrives_late_replaces_no_later_one() {
     assert_eq!(new.base(9).await.unwrap().expect("a base").0, 80);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_commit_that_was_dropped_is_told_from_one_that_was_lost() {
+/// A stream of three messages that are no commits.
+async fn damaged() -> SharedLog<SimNats> {
     let nats = SimNats::new(&Server::new(Rng::new(1), 1), 0, Pulse::new());
     for after in 0..3 {
         let (subject, id) = ("hub.sim.log.a".to_owned(), after.to_string());
-        nats.append(subject, after, &id, Bytes::new())
-            .await
-            .unwrap();
+        let appended = nats.append(subject, after, &id, Bytes::new());
+        appended.await.unwrap();
     }
-    let log = SharedLog::new(nats, CLUSTER, "a", "run");
+    SharedLog::new(nats, CLUSTER, "a", "run")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_commit_that_nats_lost_keeps_no_hub_from_its_start() {
+    assert!(!damaged().await.lacks_beginning(EPOCH).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_was_dropped_is_told_from_one_that_was_lost() {
+    let log = damaged().await;
     log.begin_at(3, 1).await.unwrap();
     let read = log.read(1).await;
     assert!(matches!(read, Err(SharedLogError::Dropped(1))), "{read:?}");
