@@ -18,7 +18,7 @@ pub(crate) struct ProjectScope {
     pub all_projects: bool,
 }
 
-/// What there is to say if the list of `command` has none of `what`; `elsewhere` is how many other projects have.
+/// The message of a `command` whose list is empty: it has no `what` in the project, and `elsewhere` of them in others.
 pub(crate) fn none_of(what: &str, elsewhere: usize, command: &str) -> String {
     match elsewhere {
         0 => format!("no {what}"),

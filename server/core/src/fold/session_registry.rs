@@ -68,7 +68,7 @@ impl State {
         // The title is set in the agent, where it is meant as the session's name.
         let title = hooks.then(|| new_title(known, &info)).flatten();
         let title = title.filter(|it| it.contains(|c: char| c.is_ascii_alphabetic()));
-        // What an agent's hooks ask for is the same each time, and not what the session is called since.
+        // Hooks ask for the same name each time, also after the session got another one.
         let asked = info.name.as_deref().filter(|_| !hooks).map(sanitized);
         let keeps = |name: &str| asked.as_ref().is_none_or(|it| is_form_of(name, it));
         info.name = match (known.and_then(Session::name), title) {

@@ -101,7 +101,7 @@ pub(crate) struct Link {
     pub(crate) delay_ms: (u64, u64),
     /// How many messages of 100 are lost.
     pub(crate) loss: u64,
-    /// What an earlier leader knows, if that one answers reads.
+    /// The state that an earlier leader knows, if that one answers reads.
     stale: Option<Known>,
     /// When an earlier leader may answer again.
     stale_again: Instant,
@@ -110,7 +110,7 @@ pub(crate) struct Link {
     last: [Instant; 2],
 }
 
-/// What a leader knows: the part of the stream that there is, and the end of the changes.
+/// The state that a leader knows: the part of the stream that there is, and the end of the changes.
 #[derive(Debug, Clone)]
 struct Known {
     log: Range<usize>,
@@ -309,7 +309,7 @@ impl State {
         (Some(position), Some(message))
     }
 
-    /// What the leader knows.
+    /// The state that the leader knows.
     fn now(&self) -> Known {
         Known {
             log: self.dropped..self.log.len(),
@@ -317,7 +317,7 @@ impl State {
         }
     }
 
-    /// What the leader knows that answers a hub.
+    /// The state that is known to the leader that answers a hub.
     fn known(&self, hub: usize) -> Known {
         self.links[hub].stale.clone().unwrap_or_else(|| self.now())
     }
