@@ -1,40 +1,41 @@
 //! A real nats-server, started, paused and ended by its process id.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hub_harness::DEADLINE;
+use hub_harness::{DEADLINE, Port};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// A NATS server with streams; killed when dropped.
 pub(crate) struct Nats {
     dir: TempDir,
-    port: u16,
+    ports: Ports,
     /// The settings of its cluster of servers, or of its security; empty for one on its own.
     extra: String,
     child: Option<Child>,
 }
 
-/// The ports of one of several servers, which must know each other's ports before they start.
+/// The ports of a server, for clients and for the other servers.
+#[derive(Clone)]
 pub(crate) struct Ports {
-    client: u16,
-    route: u16,
+    client: Port,
+    route: Port,
 }
 
 impl Ports {
     pub(crate) fn free() -> Self {
         Self {
-            client: free_port(),
-            route: free_port(),
+            client: Port::new(),
+            route: Port::new(),
         }
     }
 
     /// Returns the address for the other servers.
     pub(crate) fn route(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.route)
+        format!("nats://127.0.0.1:{}", self.route.number())
     }
 }
 
@@ -52,7 +53,7 @@ fn program() -> PathBuf {
 impl Nats {
     /// Starts a server on its own, and waits until it is ready.
     pub(crate) fn start() -> Self {
-        let mut nats = Self::new(0, String::new());
+        let mut nats = Self::new(Ports::free(), String::new());
         nats.start_again();
         nats
     }
@@ -74,10 +75,10 @@ impl Nats {
             let cluster = format!(
                 "server_name: n{number}\ncluster {{ name: test, listen: \"127.0.0.1:{}\", advertise: \"127.0.0.1:1\", \
                  no_advertise: true, routes: [{}] }}\n",
-                ports.route,
+                ports.route.number(),
                 routes(number).join(", ")
             );
-            Self::new(ports.client, cluster)
+            Self::new(ports.clone(), cluster)
         };
         let mut all: Vec<Self> = ports.iter().enumerate().map(server).collect();
         for nats in &mut all {
@@ -91,16 +92,16 @@ impl Nats {
 
     /// Starts a server with TLS, and the users in `extra`.
     pub(crate) fn start_secure(extra: &str) -> Self {
-        let mut nats = Self::new(0, extra.into());
+        let mut nats = Self::new(Ports::free(), extra.into());
         nats.start_again();
         nats
     }
 
-    fn new(port: u16, extra: String) -> Self {
+    fn new(ports: Ports, extra: String) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         Self {
             dir,
-            port,
+            ports,
             extra,
             child: None,
         }
@@ -113,7 +114,7 @@ impl Nats {
         } else {
             "nats"
         };
-        format!("{scheme}://127.0.0.1:{}", self.port)
+        format!("{scheme}://127.0.0.1:{}", self.ports.client.number())
     }
 
     /// Returns the directory of the log.
@@ -149,14 +150,10 @@ impl Nats {
         let ports = self.dir.path().join("ports");
         let _ = std::fs::remove_dir_all(&ports);
         std::fs::create_dir(&ports).expect("a directory");
-        let listen = if self.port == 0 {
-            -1
-        } else {
-            i32::from(self.port)
-        };
         let config = format!(
-            "listen: \"127.0.0.1:{listen}\"\nmax_payload: 8MB\nports_file_dir: \"{}\"\n\
+            "listen: \"127.0.0.1:{}\"\nmax_payload: 8MB\nports_file_dir: \"{}\"\n\
              jetstream {{ store_dir: \"{}\", sync_interval: always }}\n{}",
+            self.ports.client.number(),
             ports.display(),
             self.dir.path().join("store").display(),
             self.extra,
@@ -182,8 +179,8 @@ impl Nats {
     fn ready(&mut self) {
         let until = Instant::now() + DEADLINE;
         while Instant::now() < until {
-            if let Some(port) = client_port(&self.dir.path().join("ports")) {
-                self.port = port;
+            let ports = std::fs::read_dir(self.dir.path().join("ports"));
+            if ports.is_ok_and(|mut files| files.next().is_some()) {
                 return;
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -209,17 +206,4 @@ impl Drop for Nats {
             eprintln!("--- what nats-server logged:\n{}", self.log());
         }
     }
-}
-
-/// Returns the port in the server's ports file, once it is there.
-fn client_port(dir: &Path) -> Option<u16> {
-    let file = std::fs::read_dir(dir).ok()?.next()?.ok()?;
-    let json: serde_json::Value = serde_json::from_slice(&std::fs::read(file.path()).ok()?).ok()?;
-    json["nats"][0].as_str()?.rsplit(':').next()?.parse().ok()
-}
-
-/// Returns a port that is free now.
-fn free_port() -> u16 {
-    let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    socket.local_addr().expect("an address").port()
 }

@@ -1,4 +1,4 @@
-//! Shared parts of the hub's tests: a real hubd on port 0 in a temporary directory, and its contract.
+//! Shared parts of the hub's tests: a real hubd on a free port in a temporary directory, and its contract.
 //!
 //! A test arranges with [`Hub`] and acts with a [`Client`], which validates every response against openapi.yaml.
 //! Agents' real clients run in [`Tmux`] against a scripted [`Model`].
@@ -12,6 +12,7 @@ mod marker;
 pub mod model;
 pub mod ntfy;
 mod poll;
+mod port;
 mod process;
 mod program;
 mod push_service;
@@ -29,6 +30,7 @@ pub use marker::Marker;
 pub use model::Model;
 pub use ntfy::Ntfy;
 pub use poll::{PATIENCE, until, within};
+pub use port::Port;
 pub use process::{pause, registration, request, requester, session_process};
 pub use program::Program;
 pub use push_service::PushService;

@@ -18,8 +18,8 @@ pub use reply::{Block, Reply};
 pub use request::Request;
 pub use script::{rules, turns};
 
-use crate::PATIENCE;
 use crate::server::Server;
+use crate::{PATIENCE, Port};
 use serve::Shared;
 
 /// A model server on its own loopback port; stopped when dropped.
@@ -33,7 +33,7 @@ impl Model {
     /// Starts a server. The script may be called from several threads, and may block without blocking other requests.
     pub fn start(script: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         let shared = Arc::new(Shared::new(Box::new(script)));
-        let server = Server::start(0, serve::router(shared.clone()));
+        let server = Server::start(Port::new(), serve::router(shared.clone()));
         Self { server, shared }
     }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::server::Server;
-use crate::until;
+use crate::{Port, until};
 
 /// The longest message that ntfy shows as a message, in bytes.
 const MAX_MESSAGE: usize = 4096;
@@ -90,11 +90,11 @@ struct Since {
 impl Ntfy {
     /// Starts a server.
     pub fn start() -> Self {
-        Self::start_at(0)
+        Self::start_at(Port::new())
     }
 
     /// Starts a server at a port.
-    pub fn start_at(port: u16) -> Self {
+    pub fn start_at(port: Port) -> Self {
         let shared = Arc::new(NtfyShared {
             inner: Mutex::default(),
             grown: watch::Sender::new(0),
@@ -114,9 +114,9 @@ impl Ntfy {
         self.server.url()
     }
 
-    /// Returns the port.
-    pub fn port(&self) -> u16 {
-        self.server.port()
+    /// Returns the port, at which another server can start after this one.
+    pub fn port(&self) -> Port {
+        self.server.port().clone()
     }
 
     /// Requires an access token, except to write into the topic `reply`.

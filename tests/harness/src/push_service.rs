@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use serde_json::{Value, json};
 
+use crate::Port;
 use crate::server::Server;
 
 /// The browser's keys of the example of RFC 8291.
@@ -43,7 +44,7 @@ impl PushService {
         };
         let posts = Posts::new(Mutex::new(record));
         let app = Router::new().route("/send/{name}", post(receive));
-        let server = Server::start(0, app.with_state(Arc::clone(&posts)));
+        let server = Server::start(Port::new(), app.with_state(Arc::clone(&posts)));
         Self { server, posts }
     }
 

@@ -1,24 +1,25 @@
 //! An HTTP server of a test.
 
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, TcpListener};
 use std::thread::JoinHandle;
 
 use axum::Router;
 use tokio::sync::oneshot;
 
+use crate::Port;
+
 /// A server on a loopback port, in a thread of its own; stopped when dropped, which cuts open connections.
 #[derive(Debug)]
 pub(crate) struct Server {
-    port: u16,
+    port: Port,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Server {
-    /// Serves `app` at `port`, or at a free port if that is 0.
-    pub(crate) fn start(port: u16, app: Router) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", port)).expect("a port");
-        let port = listener.local_addr().expect("an address").port();
+    /// Serves `app` at `port`.
+    pub(crate) fn start(port: Port, app: Router) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port.number())).expect("the port");
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::spawn(move || run(listener, app, stopped));
         Self {
@@ -28,12 +29,12 @@ impl Server {
         }
     }
 
-    pub(crate) fn port(&self) -> u16 {
-        self.port
+    pub(crate) fn port(&self) -> &Port {
+        &self.port
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://127.0.0.1:{}", self.port.number())
     }
 }
 
