@@ -91,15 +91,16 @@ export class Api {
   async #call(method, path, body) {
     const headers = this.#headers();
     if (body !== undefined) headers["content-type"] = "application/json";
+    const signal = AbortSignal.timeout(TIMEOUT);
     const response = await this.#fetch(path, {
       method,
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.timeout(TIMEOUT),
+      signal,
     });
     await this.#check(response);
     if (response.status === 204) return null;
-    return response.json();
+    return this.#received(signal, () => response.json());
   }
 
   /** @returns {Record<string, string>} */
@@ -153,19 +154,28 @@ export class Api {
    */
   async #fetch(path, init) {
     await this.prove();
-    init.signal?.throwIfAborted();
+    return this.#received(init.signal, () =>
+      fetch(path, { ...init, credentials: "omit", redirect: "error" }),
+    );
+  }
+
+  /**
+   * Receives a part of an answer: its head or its body. Throws only Problems, and the AbortError of a caller that
+   * stopped it.
+   *
+   * @template T
+   * @param {AbortSignal|null|undefined} signal
+   * @param {() => Promise<T>} part
+   */
+  async #received(signal, part) {
     try {
-      const response = await fetch(path, {
-        ...init,
-        credentials: "omit",
-        redirect: "error",
-      });
+      signal?.throwIfAborted();
+      const received = await part();
       this.#answeredAt = performance.now();
-      return response;
+      return received;
     } catch (error) {
       this.doubt();
-      if (init.signal?.aborted && init.signal.reason?.name === "AbortError")
-        throw error;
+      if (signal?.aborted && signal.reason?.name === "AbortError") throw error;
       throw new Unreachable();
     }
   }
