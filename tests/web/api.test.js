@@ -15,8 +15,12 @@ beforeEach(async () => {
     response.writeHead(200, { "content-length": "100" });
     response.write('{"cut":', () => response.destroy());
   });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(0)));
-  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  await new Promise((resolve) =>
+    server.listen(0, "127.0.0.1", () => resolve(0)),
+  );
+  const { port } = /** @type {import("node:net").AddressInfo} */ (
+    server.address()
+  );
   globalThis.fetch = (path, init) =>
     fetch(new URL(String(path), `http://127.0.0.1:${port}`), init);
 });
