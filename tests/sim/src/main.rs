@@ -22,9 +22,9 @@ struct Arguments {
     /// Print what happens.
     #[arg(long)]
     trace: bool,
-    /// Run one seed after another, until one breaks a promise.
-    #[arg(long)]
-    forever: bool,
+    /// Run one seed after another for so many minutes, and print a line in each.
+    #[arg(long, conflicts_with = "count")]
+    minutes: Option<u64>,
     /// Run all of them although one breaks a promise.
     #[arg(long)]
     go_on: bool,
@@ -35,50 +35,80 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let end = if arguments.forever {
-        u64::MAX
-    } else {
-        arguments.seed + arguments.count
-    };
-    let (next, broken) = (AtomicU64::new(arguments.seed), AtomicU64::new(0));
-    let began = Instant::now();
+    let run = Run::new(&arguments);
     std::thread::scope(|scope| {
-        for _ in 0..arguments.threads.min(end - arguments.seed) {
-            scope.spawn(|| work(&arguments, end, (&next, &broken)));
+        for _ in 0..arguments.threads {
+            scope.spawn(|| run.work());
         }
     });
-    let (ran, seconds) = (
-        next.load(Ordering::Relaxed).min(end) - arguments.seed,
-        began.elapsed(),
-    );
-    let broken = broken.load(Ordering::Relaxed);
-    println!(
-        "{ran} seeds in {:.1} s, {broken} broken",
-        seconds.as_secs_f64()
-    );
-    if broken == 0 {
+    run.report();
+    if run.broken.load(Ordering::Relaxed) == 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     }
 }
 
-fn work(arguments: &Arguments, end: u64, (next, broken): (&AtomicU64, &AtomicU64)) {
-    loop {
-        let seed = next.fetch_add(1, Ordering::Relaxed);
-        let is_over = !arguments.go_on && broken.load(Ordering::Relaxed) > 0;
-        if seed >= end || is_over {
-            return;
+/// The seeds that have been run, and what they found.
+struct Run<'a> {
+    arguments: &'a Arguments,
+    began: Instant,
+    next: AtomicU64,
+    done: AtomicU64,
+    broken: AtomicU64,
+    minute: AtomicU64,
+}
+
+impl<'a> Run<'a> {
+    fn new(arguments: &'a Arguments) -> Self {
+        Self {
+            arguments,
+            began: Instant::now(),
+            next: AtomicU64::new(arguments.seed),
+            done: AtomicU64::new(0),
+            broken: AtomicU64::new(0),
+            minute: AtomicU64::new(0),
         }
-        let run = if arguments.cluster {
-            hub_sim::cluster::run
-        } else {
-            hub_sim::run
+    }
+
+    /// Runs one seed after another, and says every minute how many.
+    fn work(&self) {
+        while let Some(seed) = self.next() {
+            let run = if self.arguments.cluster {
+                hub_sim::cluster::run
+            } else {
+                hub_sim::run
+            };
+            let report = run(seed, self.arguments.trace);
+            self.done.fetch_add(1, Ordering::Relaxed);
+            if let Some((step, why)) = report.broken {
+                self.broken.fetch_add(1, Ordering::Relaxed);
+                println!("seed {seed} breaks a promise at step {step}: {why}");
+            }
+            let minute = self.began.elapsed().as_secs() / 60;
+            if self.minute.fetch_max(minute, Ordering::Relaxed) < minute {
+                self.report();
+            }
+        }
+    }
+
+    /// The seed to run next, unless that was all, or one has broken a promise.
+    fn next(&self) -> Option<u64> {
+        let seed = self.next.fetch_add(1, Ordering::Relaxed);
+        let is_over = match self.arguments.minutes {
+            Some(minutes) => self.began.elapsed().as_secs() / 60 >= minutes,
+            None => seed >= self.arguments.seed + self.arguments.count,
         };
-        let report = run(seed, arguments.trace);
-        if let Some((step, why)) = report.broken {
-            broken.fetch_add(1, Ordering::Relaxed);
-            println!("seed {seed} breaks a promise at step {step}: {why}");
-        }
+        let goes_on = self.arguments.go_on || self.broken.load(Ordering::Relaxed) == 0;
+        (!is_over && goes_on).then_some(seed)
+    }
+
+    fn report(&self) {
+        println!(
+            "{} seeds in {:.1} s, {} broken",
+            self.done.load(Ordering::Relaxed),
+            self.began.elapsed().as_secs_f64(),
+            self.broken.load(Ordering::Relaxed)
+        );
     }
 }

@@ -155,6 +155,8 @@ impl World {
         has_key: bool,
         mut rng: Rng,
     ) {
+        // Whether a request without an answer may still be on its way through another hub.
+        let mut is_open = false;
         for _ in 0..TRIES {
             let mut request = Request::post("/notify");
             if has_key {
@@ -175,7 +177,7 @@ impl World {
                     }
                     return;
                 }
-                Some(answer) if answer.is_refusal() => {
+                Some(answer) if answer.is_refusal() && !is_open => {
                     self.tell(format_args!(
                         "hub {hub} refuses '{text}': {}",
                         answer.status
@@ -186,7 +188,7 @@ impl World {
                     self.tell(format_args!("hub {hub} may have stored '{text}'"));
                     return;
                 }
-                _ => {}
+                _ => is_open = true,
             }
             tokio::time::sleep(Duration::from_millis(rng.between(100, 1_500))).await;
             hub = rng.index(self.hubs());

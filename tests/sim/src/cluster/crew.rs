@@ -71,6 +71,12 @@ impl Crew {
         poll_fn(|cx| self.poll(cx)).await;
     }
 
+    /// Drops the tasks that have not ended. They hold the world, which holds the crew.
+    pub(crate) fn end(&self) {
+        let tasks = std::mem::take(&mut sync::lock(&self.0).tasks);
+        drop(tasks);
+    }
+
     /// Lets one task go on. The others that were woken follow when everything else that tokio has to do is done.
     fn poll(self: &Arc<Self>, cx: &Context<'_>) -> Poll<()> {
         let mut state = sync::lock(&self.0);

@@ -72,17 +72,21 @@ impl World {
 
     /// Lets everything happen, and then checks that it ends well.
     pub(crate) async fn run(self: Arc<Self>, disks: Rng, writers: Arc<Writers>) {
+        let disks = tokio::spawn(Arc::clone(&self).use_disks(disks, Arc::clone(&writers)));
         tokio::select! {
             biased;
             () = Arc::clone(&self.clients).run() => {}
-            () = self.script(disks, writers) => {}
+            () = Arc::clone(&self).script(writers) => {}
         }
+        // What has not ended holds the world, and the runtime in which it waits.
+        disks.abort();
+        let _ = disks.await;
+        self.clients.end();
     }
 
-    async fn script(self: Arc<Self>, disks: Rng, writers: Arc<Writers>) {
+    async fn script(self: Arc<Self>, writers: Arc<Writers>) {
         let began = Instant::now();
         self.tell(format_args!("{} hubs", self.hubs));
-        tokio::spawn(Arc::clone(&self).use_disks(disks, Arc::clone(&writers)));
         for step in 1..=STEPS {
             self.step.store(step, Ordering::Relaxed);
             let ms = self.with_rng(pause);
