@@ -8,8 +8,10 @@ use serde_json::json;
 
 use crate::{PATIENCE, registration, until, within};
 
-/// How long a key may take to have its effect before it is pressed again.
+/// How long a key may take to have its effect before it is pressed again. Some programs want two of Escape soon after each other.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
+/// The same for Enter: the second of two can allow a command, in a dialog that the first one led to.
+const ENTER_PAUSE: Duration = Duration::from_secs(10);
 
 /// A tmux server with its socket in a directory of the test; killed when dropped.
 #[derive(Debug)]
@@ -158,7 +160,10 @@ impl Pane {
     /// ignore a key, as a dialog does in the moment when it appears. Each pause is twice the last one, so that a slow program
     /// gets few keys too many: to some, two of Escape mean something else.
     pub fn press_until(&self, key: &str, what: &str, mut is_done: impl FnMut(&str) -> bool) {
-        let mut pause = FIRST_PAUSE;
+        let mut pause = match key {
+            "Enter" => ENTER_PAUSE,
+            _ => FIRST_PAUSE,
+        };
         while pause < PATIENCE {
             self.press(&[key]);
             if within(pause, || is_done(&self.text()).then_some(())).is_some() {
