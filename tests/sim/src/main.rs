@@ -56,6 +56,7 @@ struct Run<'a> {
     next: AtomicU64,
     done: AtomicU64,
     broken: AtomicU64,
+    /// The last minute in which a line was printed.
     minute: AtomicU64,
 }
 

@@ -74,6 +74,7 @@ impl Crew {
     /// Drops the tasks that have not ended. They hold the world, which holds the crew.
     pub(crate) fn end(&self) {
         let tasks = std::mem::take(&mut sync::lock(&self.0).tasks);
+        // Unlocked, because a task that is dropped may wake another one.
         drop(tasks);
     }
 

@@ -78,7 +78,7 @@ impl World {
             () = Arc::clone(&self.clients).run() => {}
             () = Arc::clone(&self).script(writers) => {}
         }
-        // What has not ended holds the world, and the runtime in which it waits.
+        // Tasks that have not ended hold the world, and the runtime in which they wait.
         disks.abort();
         let _ = disks.await;
         self.clients.end();

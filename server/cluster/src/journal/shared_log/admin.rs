@@ -1,4 +1,4 @@
-//! What an administrator does with the stream: creates it with its settings, ends it, deletes it.
+//! The administrator's calls: create the stream with its settings, end it, delete it.
 
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::CreateStreamErrorKind;
