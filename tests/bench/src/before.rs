@@ -1,4 +1,4 @@
-//! `--before`: this build's hub against another build's, with fresh servers for each kind of request.
+//! `--before`: this build's hub against another build's, with fresh servers for each kind of request and each order.
 //!
 //! A hub puts work off, such as its archive and the move of its log into sled. So each server rests after its slice, and
 //! both orders are measured: work that the rest does not cover slows the other server, first in one order and then in
@@ -32,14 +32,9 @@ pub(crate) fn rows(bench: &Bench) -> Result<Vec<Row>> {
         rows.extend(compare(bench, &name, |it| Ok(publishing(it, count)))?);
     }
     rows.extend(compare(bench, "wake SSE", by_sse)?);
-    let long_poll = compare(bench, "wake long-poll", |it| {
+    rows.extend(compare(bench, "wake long-poll", |it| {
         Ok(by_long_poll((it, it), "bench"))
-    });
-    match long_poll {
-        Ok(more) => rows.extend(more),
-        // What was measured so far is worth more than the failure of one row.
-        Err(error) => eprintln!("hub-bench: wake long-poll is left out: {error:#}"),
-    }
+    })?);
     Ok(rows)
 }
 
@@ -48,12 +43,13 @@ fn compare(
     name: &str,
     measure: impl Fn(&Server) -> Result<Measure<'_, Slice>>,
 ) -> Result<Vec<Row>> {
-    let (hub, before) = (bench.start(Kind::Hubd)?, bench.start(Kind::Before)?);
-    let alternate = |sides: [&Server; 2]| {
-        let sides = sides.map(|it| Ok(rested(it, measure(it)?)));
-        bench.alternate(name, sides.into_iter().collect::<Result<_>>()?)
+    let alternate = |first, second| {
+        let servers = [bench.start(first)?, bench.start(second)?];
+        let sides = servers.iter().map(|it| Ok(rested(it, measure(it)?)));
+        bench.alternate(name, sides.collect::<Result<_>>()?)
     };
-    let (first, second) = (alternate([&hub, &before])?, alternate([&before, &hub])?);
+    let first = alternate(Kind::Hubd, Kind::Before)?;
+    let second = alternate(Kind::Before, Kind::Hubd)?;
     let row = |(suffix, unit, figure): (&str, &'static str, Figure)| {
         let name = format!("{name}{suffix}");
         let orders = [
