@@ -224,6 +224,25 @@ async fn the_beats_of_others_do_not_shorten_the_time_after_which_a_lease_counts_
 }
 
 #[tokio::test]
+async fn a_hub_that_has_slept_counts_the_time_of_the_lease_from_its_waking() {
+    let servers = [Nats::start()];
+    let (a, b) = pair(&servers).await;
+    // Longer than the time after which a lease that is not renewed counts as lost.
+    let asleep = Duration::from_secs(10);
+    for hub in [&a, &b] {
+        pause(hub.pid(), true);
+    }
+    tokio::time::sleep(asleep).await;
+    // The active hub wakes later than the other one, which reads the lease that it has seen before it slept.
+    pause(b.pid(), false);
+    let woken = Instant::now();
+    until_active(&b).await;
+    assert!(woken.elapsed() > Duration::from_secs(4));
+    pause(a.pid(), false);
+    until_follows(&a, "b").await;
+}
+
+#[tokio::test]
 async fn a_second_hub_with_the_name_of_a_running_one_is_refused() {
     let servers = [Nats::start()];
     let (a, b) = pair(&servers).await;

@@ -46,6 +46,41 @@ fn a_session_is_called_as_its_last_run_was() {
     }
 }
 
+/// Returns what `hubctl needs` says.
+fn needs(place: &Place) -> String {
+    place.ctl("needs").stdout
+}
+
+#[test]
+fn a_named_job_has_a_session_of_its_own_whatever_its_command_is() {
+    let place = Place::with_hub();
+    for (name, code) in [("nightly build", 3), ("job4", 4), ("job5", 0)] {
+        let call = place.hubctl(format!("run --name '{name}' -- sh -c"));
+        call.args(&[&format!("exit {code}")]).fails(code);
+    }
+    let needs = needs(&place);
+    assert!(needs.contains("nightly build failed"), "{needs}");
+    assert!(needs.contains("job4 failed"), "{needs}");
+    assert_eq!(last(&place, "nightly-build").kind, Kind::Error);
+    // The next night is the same job.
+    place.ctl("run --name 'nightly build' -- true");
+    let needs = self::needs(&place);
+    assert!(!needs.contains("nightly build"), "{needs}");
+}
+
+#[test]
+fn a_job_without_a_name_has_a_session_of_its_own_while_another_of_its_command_runs() {
+    let place = Place::with_hub();
+    let inner = "hubctl run -- sh -c \"echo inner $HUB_SESSION >&2; exit 3\"; echo $HUB_SESSION";
+    let script = format!("exec hubctl run -- sh -c '{inner}'");
+    assert_eq!(place.sh(&script).ok().stdout, "sh\n");
+    let needs = needs(&place);
+    assert!(needs.contains("sh-2 failed"), "{needs}");
+    assert_eq!(last(&place, "sh").kind, Kind::Complete);
+    place.hubctl("run -- sh -c 'exit 4'").fails(4);
+    assert_eq!(last(&place, "sh").kind, Kind::Error);
+}
+
 #[test]
 fn a_command_that_fails_is_reported_with_the_end_of_its_stderr() {
     let place = Place::with_hub();

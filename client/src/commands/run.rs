@@ -1,10 +1,13 @@
 //! `hubctl run`: runs a command as a session, registers it, and reports how it ended.
 
 mod child;
+mod name;
 mod registration;
 mod signals;
 mod tail;
 
+use std::borrow::Cow;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -14,6 +17,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use self::child::{Child, Ended};
+use self::name::free_id;
 use self::signals::Signals;
 use super::hook::allows_pane_delivery;
 use super::watch::{self, Stamp};
@@ -33,16 +37,18 @@ The command gets HUB_SESSION, HUB_PROJECT and HUB_STATUS_FILE. Its input, output
 hubctl exits with its exit code (128+N if signal N ended it). When it ends, its session ends, and one notification is \
 published: `complete` or `error`, or the last state in the status file. Its `data` has the duration and the last 20 \
 lines of stderr, unless stderr is a terminal. If the hub has already read the last state from the status file, that is \
-the notification, and it has no such `data`.
+the notification, and it has no such `data`. The next job with the same id takes the place of one that has ended, and \
+of its failure in `hubctl needs`: give commands that differ a --name.
 
 Examples:
   hubctl run -- make test
-  hubctl run --session nightly --name \"nightly build\" -- ./build.sh --all 2>>build.log
+  hubctl run --name \"nightly build\" -- ./build.sh --all 2>>build.log
   hubctl run --pane -- kimi
   HUB_PARENT=lead hubctl run --session w1 -- codex exec \"fix the flaky test\"")]
 /// The arguments of `hubctl run`.
 pub(crate) struct RunArgs {
-    /// The session's id, which is also its inbox [default: the command's base name]
+    /// The session's id, which is also its inbox [default: NAME or else the command's base name, with a number while
+    /// another job has it]
     #[arg(long, value_name = "ID")]
     session: Option<InboxName>,
     /// The session's name for people [default: its id]
@@ -64,10 +70,25 @@ pub(crate) struct RunArgs {
     command: Vec<std::ffi::OsString>,
 }
 
+impl RunArgs {
+    /// What the job is called: as `--name` says, or as its command.
+    fn called(&self) -> Cow<'_, str> {
+        match &self.name {
+            Some(name) => name.into(),
+            None => Path::new(&self.command[0])
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy(),
+        }
+    }
+}
+
 /// The session of the command.
 #[derive(Debug)]
 struct Job {
     session: InboxName,
+    /// Keeps other jobs from taking the session's id while this one runs.
+    _lock: Option<File>,
     /// The session's name for people.
     name: String,
     project: ProjectName,
@@ -151,19 +172,21 @@ async fn report(
 
 impl Job {
     async fn new(args: &RunArgs, context: &Context) -> Result<Self, Error> {
-        let session = match &args.session {
-            Some(session) => session.clone(),
-            None => named_by(Path::new(&args.command[0])),
+        let project = context.project(args.project.as_ref()).await?.value;
+        let (session, lock) = match &args.session {
+            Some(session) => (session.clone(), None),
+            None => free_id(context, &project, &args.called()),
         };
         let status_file = status_file::prepare(context, &context.env.cwd, &session)
             .inspect_err(|error| say(format!("no status file: {error:#}")))
             .ok();
         Ok(Self {
             name: args.name.clone().unwrap_or_else(|| session.to_string()),
-            project: context.project(args.project.as_ref()).await?.value,
+            project,
             parent: context.env.parsed("HUB_PARENT")?.map(|parent| parent.value),
             pane_delivery: args.pane || allows_pane_delivery(&context.env),
             session,
+            _lock: lock,
             before: status_file.as_deref().and_then(written),
             status_file,
         })
@@ -266,35 +289,9 @@ fn code(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// Derives a session's name from a command's path.
-fn named_by(command: &Path) -> InboxName {
-    let base = command.file_name().unwrap_or_default().to_string_lossy();
-    let plain = |c: char| match c {
-        c if c.is_ascii_alphanumeric() || "._-:@+".contains(c) => c,
-        _ => '-',
-    };
-    let name: String = base.chars().map(plain).take(64).collect();
-    let name = name.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
-    let fallback = || "run".parse().expect("'run' is a name");
-    name.parse().unwrap_or_else(|_| fallback())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_session_is_named_after_its_command() {
-        for (command, name) in [
-            ("make", "make"),
-            ("/usr/bin/python3.12", "python3.12"),
-            ("./.build it", "build-it"),
-            ("..", "run"),
-            ("a..b", "run"),
-        ] {
-            assert_eq!(named_by(Path::new(command)).as_str(), name, "{command}");
-        }
-    }
 
     #[test]
     fn seconds_are_rounded() {
