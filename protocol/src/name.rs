@@ -113,10 +113,10 @@ impl Default for InboxName {
 fn is_name(text: &str) -> bool {
     text.len() <= 64
         && text.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._-:@+".contains(&b))
-        && !text.contains("..")
+        && text.bytes().all(|b| {
+            b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-' | b':' | b'@' | b'+')
+        })
+        && !text.as_bytes().windows(2).any(|pair| pair == b"..")
 }
 
 impl FromStr for InboxName {

@@ -181,10 +181,15 @@ pub struct Routing {
     pub turn: Option<Seq>,
 }
 
+/// Room for the JSON of most notifications without their text.
+const ROOM: usize = 384;
+
 /// Returns the JSON of a notification.
 pub fn to_json(notification: &Notification) -> Vec<u8> {
+    let mut json = Vec::with_capacity(ROOM + notification.msg.len());
     // Every field of a notification is valid JSON, so serialising cannot fail.
-    serde_json::to_vec(notification).expect("a notification is JSON")
+    serde_json::to_writer(&mut json, notification).expect("a notification is JSON");
+    json
 }
 
 /// Whether a text has more than `max` characters, counted as JSON Schema counts them.

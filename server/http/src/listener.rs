@@ -115,7 +115,8 @@ impl Sockets {
         descriptors::raise(limits);
         let server = Arc::new(Server::new(app, limits, shutdown.clone()));
         let connections = &server.connections;
-        let tcp = ConnectionSlots::new(limits.connections);
+        let cut = CancellationToken::new();
+        let tcp = ConnectionSlots::new(limits.connections, cut.clone());
         for listener in self.tcp {
             listener.set_nonblocking(true)?;
             let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -123,7 +124,7 @@ impl Sockets {
         }
         self.unix.set_nonblocking(true)?;
         let listener = tokio::net::UnixListener::from_std(self.unix)?;
-        let unix = ConnectionSlots::new(limits.connections);
+        let unix = ConnectionSlots::new(limits.connections, cut.clone());
         connections.spawn(accept::run(listener, unix, server.clone()));
 
         shutdown.cancelled().await;
@@ -133,7 +134,7 @@ impl Sockets {
             .is_err()
         {
             tracing::warn!(open = connections.len(), "cutting open connections");
-            server.cut.cancel();
+            cut.cancel();
             connections.wait().await;
         }
         if let Some(path) = &self.own_path {

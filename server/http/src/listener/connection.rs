@@ -45,8 +45,6 @@ pub(super) struct Server {
     body_timeout: Duration,
     write_timeout: Duration,
     pub(super) shutdown: CancellationToken,
-    /// Cuts the connections that do not end by themselves at shutdown.
-    pub(super) cut: CancellationToken,
     pub(super) connections: TaskTracker,
 }
 
@@ -71,22 +69,21 @@ impl Server {
             body_timeout: limits.body_timeout(),
             write_timeout: limits.write_timeout(),
             shutdown,
-            cut: CancellationToken::new(),
             connections: TaskTracker::new(),
         }
     }
 
-    /// Answers the requests of one connection until it ends, becomes a stream, is evicted, or is cut at shutdown.
+    /// Answers the requests of one connection until it ends, becomes a stream, or is cut: another one needs its slot,
+    /// while it is idle or has shown no token, or the hub shuts down.
     pub(super) async fn serve_connection<S>(self: Arc<Self>, stream: S, peer: Peer, slot: Slot)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let answering = self.answer_all(stream, peer, slot.status());
-        let stream = self.cut.run_until_cancelled(answering).await.flatten();
-        if let Some(stream) = stream {
+        let stream = slot.status().cut().run_until_cancelled(answering).await;
+        if let Some(stream) = stream.flatten() {
             // In a task of its own, because this task keeps memory for HTTP requests that a stream does not need.
-            let cut = self.cut.clone();
-            self.connections.spawn(stream.run(cut, slot));
+            self.connections.spawn(stream.run(slot));
         }
     }
 
@@ -120,8 +117,6 @@ impl Server {
                     let polled = connection.poll_without_shutdown(cx);
                     exit.take().map_or(polled.map(ConnectionEnd::Closed), |answer| Poll::Ready(ConnectionEnd::Stream(answer)))
                 }) => break end,
-                // Another connection needs the slot of this one, which is idle or has shown no token.
-                () = status.evicted() => return None,
                 () = self.shutdown.cancelled(), if !ending => {
                     ending = true;
                     Pin::new(&mut connection).graceful_shutdown();

@@ -19,6 +19,8 @@ const EVICTION_RETRY: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub(super) struct ConnectionSlots {
     room: Arc<Semaphore>,
+    /// Cuts all connections.
+    cut: CancellationToken,
     open: Arc<Mutex<OpenConnections>>,
 }
 
@@ -44,7 +46,8 @@ struct StatusFlags {
     prompt: AtomicBool,
     /// Whether the client's input has ended.
     ended: AtomicBool,
-    evicted: CancellationToken,
+    /// Cuts the connection: its slot is needed, or it does not end by itself at shutdown.
+    cut: CancellationToken,
 }
 
 /// The slot of one connection, freed when dropped.
@@ -57,9 +60,10 @@ pub(super) struct Slot {
 }
 
 impl ConnectionSlots {
-    pub(super) fn new(cap: Positive) -> Self {
+    pub(super) fn new(cap: Positive, cut: CancellationToken) -> Self {
         Self {
             room: Arc::new(Semaphore::new(cap.get() as usize)),
+            cut,
             open: Arc::default(),
         }
     }
@@ -69,7 +73,11 @@ impl ConnectionSlots {
         let room = self.room().await;
         let mut open = sync::lock(&self.open);
         open.last += 1;
-        let (id, status) = (open.last, ConnectionStatus::default());
+        let flags = StatusFlags {
+            cut: self.cut.child_token(),
+            ..StatusFlags::default()
+        };
+        let (id, status) = (open.last, ConnectionStatus(Arc::new(flags)));
         open.connections.insert(id, status.clone());
         drop(open);
         Slot {
@@ -102,7 +110,7 @@ impl ConnectionSlots {
         if let Some(id) = idle.next().map(|(id, _)| *id)
             && let Some(status) = open.connections.remove(&id)
         {
-            status.0.evicted.cancel();
+            status.0.cut.cancel();
         }
     }
 }
@@ -141,8 +149,9 @@ impl ConnectionStatus {
         self.is_busy() && !self.0.anonymous.load(Ordering::Relaxed)
     }
 
-    pub(super) async fn evicted(&self) {
-        self.0.evicted.cancelled().await;
+    /// Cancelled when the connection has to close at once.
+    pub(super) fn cut(&self) -> &CancellationToken {
+        &self.0.cut
     }
 
     /// Whether the client may still want the current answer although its input has ended. Records that end if so.
@@ -175,7 +184,7 @@ mod tests {
     #[tokio::test]
     async fn the_oldest_idle_or_anonymous_connection_is_evicted() {
         for anonymous in [false, true] {
-            let slots = ConnectionSlots::new(Positive::new(2).unwrap());
+            let slots = ConnectionSlots::new(Positive::new(2).unwrap(), CancellationToken::new());
             let (talking, other) = (slots.take().await, slots.take().await);
             let _busy = talking.status().occupy();
             let _anonymous = anonymous.then(|| other.status().occupy());
@@ -187,8 +196,8 @@ mod tests {
                 async move { slots.take().await }
             });
             tokio::select! {
-                () = other.status().evicted() => {}
-                () = talking.status().evicted() => panic!("a request was cut"),
+                () = other.status().cut().cancelled() => {}
+                () = talking.status().cut().cancelled() => panic!("a request was cut"),
             }
             drop(other);
             newcomer.await.unwrap();
@@ -197,14 +206,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_becomes_idle_is_evicted_for_one_that_waits() {
-        let slots = ConnectionSlots::new(Positive::new(1).unwrap());
+        let slots = ConnectionSlots::new(Positive::new(1).unwrap(), CancellationToken::new());
         let only = slots.take().await;
         let busy = only.status().occupy();
         let waiting = slots.take();
         let silence = async {
             tokio::task::yield_now().await;
             drop(busy);
-            only.status().evicted().await;
+            only.status().cut().cancelled().await;
             drop(only);
         };
         let both = async { tokio::join!(waiting, silence) };

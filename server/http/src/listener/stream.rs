@@ -22,7 +22,6 @@ use hub_log::fanout::{Outlet, Sink};
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_util::sync::CancellationToken;
 
 use super::body::ResponseBody;
 use super::io_guard::IoGuard;
@@ -89,8 +88,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> StreamConnection<S> {
         Self { socket, head, body }
     }
 
-    /// Writes until either side closes or `cut` is cancelled. Keeps its connection slot until then.
-    pub(super) async fn run(mut self, cut: CancellationToken, _slot: Slot) {
+    /// Writes until either side closes or the connection is cut. Keeps its slot until then.
+    pub(super) async fn run(mut self, slot: Slot) {
+        let cut = slot.status().cut();
         if let Some(Err(error)) = cut.run_until_cancelled(self.pump()).await {
             tracing::debug!(%error, "a stream's reader is gone");
         }

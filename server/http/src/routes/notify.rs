@@ -1,6 +1,5 @@
 //! `POST /notify`: stores notifications.
 
-use axum::Json;
 use axum::extract::{FromRequest as _, Request, State};
 use axum::http::{Extensions, HeaderMap, HeaderName};
 use axum::response::{IntoResponse, Response};
@@ -13,8 +12,8 @@ use hub_engine::refused::AnswerAttempt;
 use hub_engine::writer::Done;
 use hub_protocol::{InboxName, Kind, Post, ProjectName, Published, PublishedBatch};
 
-use super::created_unless;
 use super::refused;
+use super::{created_unless, json_of};
 use crate::error::ApiError;
 use crate::request::caller::{Caller, CallerKind};
 use crate::request::directory;
@@ -114,14 +113,7 @@ impl Poster {
     /// Marks the drafts by which an agent would end what another session asks a person. This waits until the readers' fold
     /// has every record, as few posts should.
     async fn mark_others(&self, hub: &Hub, drafts: &mut [Draft]) -> Result<(), ApiError> {
-        if !self.sender.may_be_agent() {
-            return Ok(());
-        }
-        let may_end = |it: &&mut Draft| it.ends_questions() || it.body.key.is_some();
-        let mut drafts: Vec<_> = drafts.iter_mut().filter(may_end).collect();
-        if drafts.is_empty() {
-            return Ok(());
-        }
+        let mut drafts: Vec<_> = drafts.iter_mut().filter(|it| may_end(it)).collect();
         let is_asked = |state: &Fold, it: &Draft| {
             let (sender, about) = ended(state, it);
             sender.or(about).is_some()
@@ -143,6 +135,11 @@ impl Poster {
             }
         })?)
     }
+}
+
+/// Whether the draft may end a question, by what it says or as the next one with its key.
+fn may_end(draft: &Draft) -> bool {
+    draft.ends_questions() || draft.body.key.is_some()
 }
 
 /// The sessions with a question for a person that the draft may end: its sender, whose earlier question with the same key it
@@ -210,7 +207,9 @@ async fn store(
     for post in posts {
         drafts.push(draft::prepare(post, &context)?);
     }
-    Box::pin(poster.mark_others(hub, &mut drafts)).await?;
+    if poster.sender.may_be_agent() && drafts.iter().any(may_end) {
+        Box::pin(poster.mark_others(hub, &mut drafts)).await?;
+    }
     let project = drafts
         .first()
         .map(|draft| draft.body.project.clone())
@@ -254,7 +253,7 @@ fn answer(single: bool, project: ProjectName, done: Done) -> Response {
                 woken,
                 hint,
             };
-            (status, Json(published)).into_response()
+            (status, json_of(&published)).into_response()
         }
         _ => {
             let published = PublishedBatch {
@@ -263,7 +262,7 @@ fn answer(single: bool, project: ProjectName, done: Done) -> Response {
                 woken,
                 hint,
             };
-            (status, Json(published)).into_response()
+            (status, json_of(&published)).into_response()
         }
     }
 }

@@ -7,6 +7,7 @@ use hub_config::Positive;
 use hub_log::fanout::{FrameFilter, Topic};
 use hub_log::testing::{log, say};
 use tokio::io::AsyncReadExt as _;
+use tokio_util::sync::CancellationToken;
 
 use super::super::head_scanner::HeadQueue;
 use super::super::slots::ConnectionSlots;
@@ -18,7 +19,10 @@ async fn the_fan_out_writes_to_the_connection_of_a_parked_stream() {
     let filter: FrameFilter =
         Box::new(|_, event| event.frame(|_| Some(Bytes::from_static(b"news"))));
     let place = log.join(Topic::Everything, filter);
-    let slot = ConnectionSlots::new(Positive::MIN).take().await;
+    let cut = CancellationToken::new();
+    let slot = ConnectionSlots::new(Positive::MIN, cut.clone())
+        .take()
+        .await;
     let (ours, mut reader) = tokio::io::duplex(1 << 10);
     let io = IoGuard::new(
         ours,
@@ -32,8 +36,7 @@ async fn the_fan_out_writes_to_the_connection_of_a_parked_stream() {
         _busy: slot.status().occupy(),
     });
     answer.extensions_mut().insert(place.outlet());
-    let cut = CancellationToken::new();
-    let running = tokio::spawn(StreamConnection::new(io, answer).run(cut.clone(), slot));
+    let running = tokio::spawn(StreamConnection::new(io, answer).run(slot));
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(reader.read_u8().await.unwrap());
