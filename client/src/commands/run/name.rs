@@ -60,8 +60,12 @@ fn plain(name: &str) -> InboxName {
     };
     let id: String = name.chars().map(plain).take(MAX_BASE).collect();
     let id = id.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
-    let fallback = || "run".parse().expect("'run' is a name");
-    id.parse().unwrap_or_else(|_| fallback())
+    let id = match id.parse::<InboxName>() {
+        // No session can have it.
+        Ok(reserved) if reserved.is_reserved() => format!("run-{reserved}").parse(),
+        id => id,
+    };
+    id.unwrap_or_else(|_| "run".parse().expect("'run' is a name"))
 }
 
 #[cfg(test)]
@@ -77,6 +81,8 @@ mod tests {
             ("nightly build", "nightly-build"),
             ("", "run"),
             ("a..b", "run"),
+            ("all", "run-all"),
+            ("Primary", "run-Primary"),
         ] {
             assert_eq!(plain(name).as_str(), id, "{name}");
         }
