@@ -46,11 +46,6 @@ fn a_session_is_called_as_its_last_run_was() {
     }
 }
 
-/// Returns what `hubctl needs` says.
-fn needs(place: &Place) -> String {
-    place.ctl("needs").stdout
-}
-
 #[test]
 fn a_named_job_has_a_session_of_its_own_whatever_its_command_is() {
     let place = Place::with_hub();
@@ -58,13 +53,13 @@ fn a_named_job_has_a_session_of_its_own_whatever_its_command_is() {
         let call = place.hubctl(format!("run --name '{name}' -- sh -c"));
         call.args(&[&format!("exit {code}")]).fails(code);
     }
-    let needs = needs(&place);
+    let needs = place.ctl("needs").stdout;
     assert!(needs.contains("nightly build failed"), "{needs}");
     assert!(needs.contains("job4 failed"), "{needs}");
     assert_eq!(last(&place, "nightly-build").kind, Kind::Error);
     // The next night is the same job.
     place.ctl("run --name 'nightly build' -- true");
-    let needs = self::needs(&place);
+    let needs = place.ctl("needs").stdout;
     assert!(!needs.contains("nightly build"), "{needs}");
 }
 
@@ -74,11 +69,24 @@ fn a_job_without_a_name_has_a_session_of_its_own_while_another_of_its_command_ru
     let inner = "hubctl run -- sh -c \"echo inner $HUB_SESSION >&2; exit 3\"; echo $HUB_SESSION";
     let script = format!("exec hubctl run -- sh -c '{inner}'");
     assert_eq!(place.sh(&script).ok().stdout, "sh\n");
-    let needs = needs(&place);
+    let needs = place.ctl("needs").stdout;
     assert!(needs.contains("sh-2 failed"), "{needs}");
     assert_eq!(last(&place, "sh").kind, Kind::Complete);
     place.hubctl("run -- sh -c 'exit 4'").fails(4);
     assert_eq!(last(&place, "sh").kind, Kind::Error);
+}
+
+#[test]
+fn jobs_of_two_projects_have_the_same_id_and_leave_nothing_beside_them() {
+    let place = Place::new();
+    place.write("repos/readme", "");
+    let path = |name: &str| place.path(&format!("repos/{name}")).display().to_string();
+    let (a, b) = (path("a"), path("b"));
+    let inner = format!("hubctl run --project {b} -- sh -c \"echo \\$HUB_SESSION\"");
+    let done = place.sh(&format!("hubctl run --project {a} -- sh -c '{inner}'"));
+    assert_eq!(done.ok().stdout, "sh\n");
+    assert_eq!(place.files("repos"), 1);
+    assert_eq!(place.files("state/run"), 2);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use hub_protocol::{InboxName, ProjectName};
+use sha2::{Digest as _, Sha256};
 
 use crate::identity::Context;
 use crate::system::private::make_private;
@@ -29,7 +30,7 @@ pub(super) fn free_id(
     };
     let numbered = (2..=MOST).map(|number| format!("{base}-{number}").parse());
     for id in std::iter::once(Ok(base.clone())).chain(numbered).flatten() {
-        match lock(&dir.join(format!("{project}.{id}"))) {
+        match lock(&dir.join(file_name(project, &id))) {
             Ok(lock) => return (id, Some(lock)),
             Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(_)) => break,
@@ -43,6 +44,14 @@ fn directory(context: &Context) -> Option<PathBuf> {
     context.settings.demand_state_dir().ok()?;
     let dir = context.settings.state_dir.value.join("run");
     make_private(&dir).ok().map(|()| dir)
+}
+
+/// The name of a lock file. The project is often a path, and may be longer than a file's name.
+fn file_name(project: &ProjectName, id: &InboxName) -> String {
+    let digest = Sha256::digest(project.as_str());
+    let [a, b, c, d] = [0, 1, 2, 3].map(|n| digest[n]);
+    let own = u32::from_be_bytes([a, b, c, d]);
+    format!("{id}.{own:08x}")
 }
 
 fn lock(path: &Path) -> Result<File, TryLockError> {
