@@ -178,7 +178,8 @@ fn a_shell_in_the_foreground_of_the_pane_gets_no_paste() {
     let id = hub.send("primary", "builder", "second line");
     until_refused(&hub, id, "another program is in the foreground");
     assert!(!claude.pane.text().contains(LINE));
-    claude.submit("fg");
+    claude.pane.type_in("fg");
+    claude.pane.press(&["Enter"]);
     until_woken(&hub, &claude, id, "second line");
 }
 

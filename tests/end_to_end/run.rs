@@ -34,6 +34,13 @@ fn data<'a>(of: &'a Notification, name: &str) -> &'a Value {
     &of.data.as_ref().expect("data")[name]
 }
 
+/// Returns what Claude Code reports when a session starts.
+fn started(place: &Place, id: &str) -> String {
+    let cwd = place.path("work");
+    let report = json!({ "hook_event_name": "SessionStart", "session_id": id, "cwd": cwd });
+    report.to_string()
+}
+
 #[test]
 fn a_session_is_called_as_its_last_run_was() {
     let place = Place::with_hub();
@@ -56,7 +63,7 @@ fn a_named_job_has_a_session_of_its_own_whatever_its_command_is() {
     let needs = place.ctl("needs").stdout;
     assert!(needs.contains("nightly build failed"), "{needs}");
     assert!(needs.contains("job4 failed"), "{needs}");
-    assert_eq!(last(&place, "nightly-build").kind, Kind::Error);
+    assert_eq!(last(&place, "run-nightly-build").kind, Kind::Error);
     // The next night is the same job.
     place.ctl("run --name 'nightly build' -- true");
     let needs = place.ctl("needs").stdout;
@@ -64,16 +71,59 @@ fn a_named_job_has_a_session_of_its_own_whatever_its_command_is() {
 }
 
 #[test]
+fn a_job_or_an_agent_takes_no_session_that_is_or_was_called_by_its_id() {
+    let place = Place::with_hub();
+    let named = [
+        ("w1", "build"),
+        ("w2", "lead"),
+        ("w3", "first"),
+        ("w3", "then"),
+    ];
+    for (session, name) in named {
+        let call = place.hubctl(format!("run --session {session} --name {name} -- false"));
+        call.fails(1);
+    }
+    run_as(&place, "build", "true").ok();
+    run_as(&place, "first", "true").ok();
+    let agent = place.by("lead", "hook claude");
+    agent.stdin(started(&place, "77aa")).ok();
+    let needs = place.ctl("needs").stdout;
+    for name in ["build", "lead", "then"] {
+        assert!(needs.contains(&format!("{name} failed")), "{needs}");
+    }
+}
+
+#[test]
+fn an_agent_keeps_its_mail_and_its_state_beside_a_job_of_its_name() {
+    let place = Place::with_hub();
+    let hook = place.hubctl("hook claude");
+    hook.stdin(started(&place, "77aa")).ok();
+    let agent = || {
+        let mut sessions = place.json("sessions --json")["sessions"].take();
+        let mut all = sessions.as_array_mut().expect("sessions").iter_mut();
+        let agent = all.find(|it| it["id"] == "77aa");
+        agent.expect("the agent").take()
+    };
+    let before = agent();
+    assert_eq!(before["name"], "work");
+    place.hubctl("run --name work -- false").fails(1);
+    assert_eq!(agent(), before);
+    place.ctl("notify --to work hello");
+    let got = place.ctl("wait --inbox 77aa --timeout 0");
+    assert_eq!(got.messages(), ["hello"]);
+}
+
+#[test]
 fn a_job_without_a_name_has_a_session_of_its_own_while_another_of_its_command_runs() {
     let place = Place::with_hub();
     let inner = "hubctl run -- sh -c \"echo inner $HUB_SESSION >&2; exit 3\"; echo $HUB_SESSION";
     let script = format!("exec hubctl run -- sh -c '{inner}'");
-    assert_eq!(place.sh(&script).ok().stdout, "sh\n");
+    assert_eq!(place.sh(&script).ok().stdout, "run-sh\n");
     let needs = place.ctl("needs").stdout;
     assert!(needs.contains("sh-2 failed"), "{needs}");
-    assert_eq!(last(&place, "sh").kind, Kind::Complete);
+    assert_eq!(last(&place, "run-sh").kind, Kind::Complete);
     place.hubctl("run -- sh -c 'exit 4'").fails(4);
-    assert_eq!(last(&place, "sh").kind, Kind::Error);
+    assert_eq!(last(&place, "run-sh").kind, Kind::Error);
 }
 
 #[test]
@@ -84,7 +134,7 @@ fn jobs_of_two_projects_have_the_same_id_and_leave_nothing_beside_them() {
     let (a, b) = (path("a"), path("b"));
     let inner = format!("hubctl run --project {b} -- sh -c \"echo \\$HUB_SESSION\"");
     let done = place.sh(&format!("hubctl run --project {a} -- sh -c '{inner}'"));
-    assert_eq!(done.ok().stdout, "sh\n");
+    assert_eq!(done.ok().stdout, "run-sh\n");
     assert_eq!(place.files("repos"), 1);
     assert_eq!(place.files("state/run"), 2);
 }
@@ -116,7 +166,7 @@ fn a_command_that_fails_is_reported_with_the_end_of_its_stderr() {
 fn a_command_that_succeeds_is_reported_under_its_own_name() {
     let place = Place::with_hub();
     place.ctl("run -- true");
-    let said = last(&place, "true");
+    let said = last(&place, "run-true");
     assert_eq!(said.kind, Kind::Complete);
     assert!(said.msg.starts_with("true finished in "), "{said:?}");
     assert_eq!(data(&said, "exit_code"), 0);
@@ -214,7 +264,7 @@ fn signals_reach_the_command_and_its_exit_code_is_passed_on() {
 fn a_command_that_a_signal_ends_is_reported_as_such() {
     let place = Place::with_hub();
     place.hubctl("run -- sh -c 'kill -9 $$'").fails(137);
-    let said = last(&place, "sh");
+    let said = last(&place, "run-sh");
     let start = "sh was ended by signal 9 after";
     assert!(said.msg.starts_with(start), "{said:?}");
     assert_eq!((said.kind, data(&said, "signal")), (Kind::Error, &json!(9)));
@@ -367,7 +417,7 @@ fn is_alive(place: &Place, session: &str) -> bool {
 fn a_job_is_one_notification_and_its_session_ends_with_it() {
     let place = Place::with_hub();
     place.ctl("run -- true");
-    assert!(!is_alive(&place, "true"));
+    assert!(!is_alive(&place, "run-true"));
     let listed = place.json("sessions --all --json");
     assert_eq!(listed["sessions"][0]["gone"], false, "{listed}");
     assert_eq!(listed["sessions"][0]["state"], "complete");
@@ -377,7 +427,7 @@ fn a_job_is_one_notification_and_its_session_ends_with_it() {
     process.kill().unwrap();
     process.wait().unwrap();
     until("the mark is gone", || !is_alive(&place, "mark"));
-    let said = said(&place, "true");
+    let said = said(&place, "run-true");
     assert_eq!(said.len(), 1, "{said:?}");
 }
 
@@ -429,9 +479,9 @@ fn a_line_that_the_hub_has_published_is_not_repeated_and_its_question_closes() {
 #[test]
 fn a_line_from_before_the_job_is_not_its_result() {
     let place = Place::with_hub();
-    place.write("state/status/true", "error of the last job\n");
-    until("it is told", || !said(&place, "true").is_empty());
+    place.write("state/status/run-true", "error of the last job\n");
+    until("it is told", || !said(&place, "run-true").is_empty());
     place.ctl("run -- true");
-    let said = last(&place, "true");
+    let said = last(&place, "run-true");
     assert!(said.msg.starts_with("true finished in"), "{said:?}");
 }

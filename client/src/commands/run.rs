@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use self::child::{Child, Ended};
-use self::name::free_id;
+use self::name::{free_id, shown};
 use self::signals::Signals;
 use super::hook::allows_pane_delivery;
 use super::watch::{self, Stamp};
@@ -47,11 +47,11 @@ Examples:
   HUB_PARENT=lead hubctl run --session w1 -- codex exec \"fix the flaky test\"")]
 /// The arguments of `hubctl run`.
 pub(crate) struct RunArgs {
-    /// The session's id, which is also its inbox [default: NAME or else the command's base name, with a number while
-    /// another job has it]
+    /// The session's id, which is also its inbox [default: run-NAME or else run- and the command's base name, with a number
+    /// while another job has it]
     #[arg(long, value_name = "ID")]
     session: Option<InboxName>,
-    /// The session's name for people [default: its id]
+    /// The session's name for people [default: its id, without run-]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// The project [default: as for notify]
@@ -173,15 +173,18 @@ async fn report(
 impl Job {
     async fn new(args: &RunArgs, context: &Context) -> Result<Self, Error> {
         let project = context.project(args.project.as_ref()).await?.value;
-        let (session, lock) = match &args.session {
-            Some(session) => (session.clone(), None),
-            None => free_id(context, &project, &args.called()),
+        let (session, lock, name) = if let Some(session) = &args.session {
+            (session.clone(), None, session.to_string())
+        } else {
+            let (id, lock) = free_id(context, &project, &args.called());
+            let name = shown(&id).to_owned();
+            (id, lock, name)
         };
         let status_file = status_file::prepare(context, &context.env.cwd, &session)
             .inspect_err(|error| say(format!("no status file: {error:#}")))
             .ok();
         Ok(Self {
-            name: args.name.clone().unwrap_or_else(|| session.to_string()),
+            name: args.name.clone().unwrap_or(name),
             project,
             parent: context.env.parsed("HUB_PARENT")?.map(|parent| parent.value),
             pane_delivery: args.pane || allows_pane_delivery(&context.env),

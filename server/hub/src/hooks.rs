@@ -10,7 +10,7 @@ use hub_agents::{InvalidSessionId, ParsedHook, Reporter, UnknownAgent, parse};
 use hub_core::answer::AnswerKind;
 use hub_core::command::{AgentEvent, Command, HeldHook, Hook, IdempotencyKey};
 use hub_core::confirmed::Confirmed;
-use hub_core::fold::SessionKey;
+use hub_core::fold::{SessionKey, State};
 use hub_core::record::TurnCause;
 use hub_core::rejected::Rejected;
 use hub_core::waiters::{Activity, EventTurn, ToolReport};
@@ -198,6 +198,14 @@ impl HookRequest {
         self.params.project.clone().unwrap_or_default()
     }
 
+    /// The place of the session that the event is about.
+    pub fn place(&self, state: &State) -> SessionKey {
+        let project = self.project();
+        let given = self.params.session.as_ref();
+        let known = state.sessions.of_agent(&project, given, &self.event.id);
+        known.unwrap_or_else(|| (project, self.session()))
+    }
+
     /// How the request is held for the person's answer; `None` if it is not held.
     ///
     /// It is held for long while the agent shows its own dialog. If holding it delays the agent's dialog, or if the session
@@ -330,9 +338,8 @@ impl HookRequest {
         let Some(bypasses) = self.event.bypasses else {
             return Ok(());
         };
-        let (project, session) = (self.project(), self.session());
         self.hub.read(|state, waiters| {
-            let place = state.sessions.resolve_key(project, session);
+            let place = self.place(state);
             // Nearly every hook finds it unchanged, and then none waits for the writer.
             if waiters.read().bypasses(&place) != bypasses {
                 waiters.write().activity().note_mode(place, bypasses);
@@ -410,9 +417,8 @@ impl HookRequest {
         &self,
         act: impl FnOnce(&mut Activity, &SessionKey) -> T,
     ) -> Result<T, Rejected> {
-        let (project, session) = (self.project(), self.session());
         self.hub.read(|state, waiters| {
-            let place = state.sessions.resolve_key(project, session);
+            let place = self.place(state);
             act(waiters.write().activity(), &place)
         })
     }

@@ -136,9 +136,10 @@ impl<'a> Builder<'a> {
 }
 
 impl Claude {
-    /// Types a prompt, or a command such as `/clear`, and sends it.
+    /// Types a prompt, or a command such as `/clear`, and sends it. Claude Code can have left a command in its input that it
+    /// has run.
     pub(crate) fn submit(&self, text: &str) {
-        self.pane.type_in(text);
+        self.pane.type_at("❯", text);
         self.pane.press(&["Enter"]);
     }
 

@@ -177,8 +177,13 @@ impl Pane {
     /// Types a text, and waits until the program has echoed it, ignoring line breaks and blanks. A program that reads a
     /// key together with an Escape before it takes both for one key, so a line without its beginning is typed again.
     pub fn type_in(&self, text: &str) {
+        self.type_at("", text);
+    }
+
+    /// Types a text as [`Pane::type_in`] does, and as all that follows a prompt: what the program left there is cleared.
+    pub fn type_at(&self, prompt: &str, text: &str) {
         let bare = |text: &str| text.split_whitespace().collect::<String>();
-        let wanted = bare(text);
+        let wanted = bare(&[prompt, text].concat());
         let is_typed = |shown: &str| bare(shown).contains(&wanted);
         let write = || self.tmux("send-keys -t", &[&self.id, "-l", "--", text]);
         write();

@@ -13,10 +13,14 @@ use crate::system::private::make_private;
 /// How many running jobs of one name get an id of their own.
 const MOST: usize = 100;
 
-/// The most bytes of an id without its number.
-const MAX_BASE: usize = 60;
+/// What an id begins with. An agent may have the name itself: it is mostly called by its directory, and so is often the program
+/// that is built there.
+const PREFIX: &str = "run-";
 
-/// Returns an id for a job called `name`: `make`, or `make-2` while another `make` of this project runs. The file is
+/// The most bytes of an id without its prefix and its number.
+const MAX_BASE: usize = 56;
+
+/// Returns an id for a job called `name`: `run-make`, or `run-make-2` while another `make` of this project runs. The file is
 /// locked as long as the job runs, so that no other takes the id; the kernel frees the lock when this process ends, in
 /// any way. It is `None` if the state directory cannot be used, because the job runs also then.
 pub(super) fn free_id(
@@ -61,6 +65,12 @@ fn lock(path: &Path) -> Result<File, TryLockError> {
     file.try_lock().map(|()| file)
 }
 
+/// Returns the name of a job with such an id, if it was given none.
+pub(super) fn shown(id: &InboxName) -> &str {
+    let id = id.as_str();
+    id.strip_prefix(PREFIX).unwrap_or(id)
+}
+
 /// Makes an id of a name for people or of a command's base name.
 fn plain(name: &str) -> InboxName {
     let plain = |c: char| match c {
@@ -69,12 +79,9 @@ fn plain(name: &str) -> InboxName {
     };
     let id: String = name.chars().map(plain).take(MAX_BASE).collect();
     let id = id.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
-    let id = match id.parse::<InboxName>() {
-        // No session can have it.
-        Ok(reserved) if reserved.is_reserved() => format!("run-{reserved}").parse(),
-        id => id,
-    };
-    id.unwrap_or_else(|_| "run".parse().expect("'run' is a name"))
+    let id = Some(id).filter(|it| !it.is_empty());
+    let id = id.and_then(|id| format!("{PREFIX}{id}").parse().ok());
+    id.unwrap_or_else(|| "run-command".parse().expect("'run-command' is a name"))
 }
 
 #[cfg(test)]
@@ -84,14 +91,14 @@ mod tests {
     #[test]
     fn an_id_is_made_of_a_name() {
         for (name, id) in [
-            ("make", "make"),
-            ("python3.12", "python3.12"),
-            (".build it", "build-it"),
-            ("nightly build", "nightly-build"),
-            ("", "run"),
-            ("a..b", "run"),
+            ("make", "run-make"),
+            ("python3.12", "run-python3.12"),
+            (".build it", "run-build-it"),
+            ("nightly build", "run-nightly-build"),
+            ("c++", "run-c++"),
+            ("", "run-command"),
+            ("a..b", "run-command"),
             ("all", "run-all"),
-            ("Primary", "run-Primary"),
         ] {
             assert_eq!(plain(name).as_str(), id, "{name}");
         }

@@ -42,6 +42,38 @@ impl Sessions {
         here.or_else(|| self.with_id(name))
     }
 
+    /// Returns the first id of the session that a registration with this id or name is about. A job is the session of its
+    /// own id, whatever other sessions are or were called: the end of one would hide that of the other.
+    pub fn registered_as<'a>(
+        &'a self,
+        project: &ProjectName,
+        name: &'a InboxName,
+        is_job: bool,
+    ) -> &'a InboxName {
+        if is_job {
+            return name;
+        }
+        self.resolve(project, name)
+    }
+
+    /// Returns the known session of an agent with this id, which was started with the name `given`, if any. The agent has
+    /// the session of that name, whatever other sessions are or were called. In another project the name means another session,
+    /// unless the agent gives that session the same id.
+    pub fn of_agent(
+        &self,
+        project: &ProjectName,
+        given: Option<&InboxName>,
+        id: &InboxName,
+    ) -> Option<SessionKey> {
+        let here = match given {
+            Some(given) => self.get(project, given).map(|_| given),
+            None => self.key_of(project, id.as_str()),
+        };
+        let here = here.map(|key| (project.clone(), key.clone()));
+        let is_same = |(_, key): &SessionKey| given.is_none_or(|given| given == key);
+        here.or_else(|| self.with_id(id).filter(is_same))
+    }
+
     /// Returns [`Sessions::find_key`], or the given project and name.
     pub fn resolve_key(&self, project: ProjectName, name: InboxName) -> SessionKey {
         let known = self.find_key(&project, &name);
@@ -111,12 +143,8 @@ impl Sessions {
             let last = runs.max_by_key(|(_, session)| session.touched);
             last.map(|(place, _)| place)
         };
-        let here = self.key_of(&hook.project, name.as_str());
-        let here = here.map(|key| (hook.project.clone(), key.clone()));
-        // A given name means another session in another project, unless the agent gives that session the same id.
-        let is_same = |(_, key): &SessionKey| hook.given.as_ref().is_none_or(|given| given == key);
-        let elsewhere = || self.with_id(&hook.id).filter(is_same);
-        let known = here.or_else(elsewhere).or_else(of_process);
+        let known = self.of_agent(&hook.project, hook.given.as_ref(), &hook.id);
+        let known = known.or_else(of_process);
         let (project, key) = known.unwrap_or_else(|| (hook.project.clone(), name.clone()));
         let alias = alias(&key);
         ((project, key), alias)

@@ -29,7 +29,7 @@ impl State {
         runs: bool,
         now: Timestamp,
     ) -> Result<Vec<Record>, Refusal> {
-        let key = self.sessions.resolve(project, session);
+        let key = self.sessions.registered_as(project, session, runs);
         let known = self.sessions.get(project, key);
         let set = self.set_session((project, key), info, None, None, now);
         // An agent in the command may have been faster, and reports its turns itself.

@@ -78,15 +78,14 @@ impl LocalClaim {
         }
     }
 
-    /// Confirms what the kernel shows of the caller, for the session at `place`.
+    /// Confirms what the kernel shows of the caller, for the session at `place`: by its first id.
     pub(crate) fn confirm(
         self,
         hub: &Hub,
         origin: &Origin,
-        (project, session): (ProjectName, InboxName),
+        place: &SessionKey,
     ) -> Result<Confirmed, ApiError> {
         let (known, named) = hub.read(|state, waiters| {
-            let place = state.sessions.resolve_key(project, session);
             let session = state.sessions.get(&place.0, &place.1);
             let known = session.and_then(|it| it.info()?.process.clone());
             let known = known.filter(is_alive);
@@ -96,7 +95,7 @@ impl LocalClaim {
                 let is_own = known.as_ref().is_none_or(|it| caller.has(it));
                 let holds = is_own || {
                     let waiters = waiters.read();
-                    !is_command(state, &place, waiters.agents(), (caller, named))
+                    !is_command(state, place, waiters.agents(), (caller, named))
                 };
                 holds.then(|| named.clone())
             };

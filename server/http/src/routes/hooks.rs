@@ -69,9 +69,9 @@ pub(super) async fn hook(
     {
         request.params.session = None;
     }
-    let place = (request.project(), request.session());
+    let place = hub.read(|state, _| request.place(state))?;
     demand_own(&request, &place, &origin, (caller, &witness)).await?;
-    request.params.confirmed = claim.confirm(&hub, &origin, place)?;
+    request.params.confirmed = claim.confirm(&hub, &origin, &place)?;
     if request.held.is_some() {
         drop(request.turn().await);
         return respond(&request).await;
@@ -97,10 +97,9 @@ async fn demand_own(
         return Ok(());
     }
     let is_others = |it: &Question, runs| it.is_kept_for_person() && runs == Some(false);
-    let kept = request.hub.read(|state, _| {
-        let place = state.sessions.resolve_key(place.0.clone(), place.1.clone());
-        refused::kept_question(state, &place, origin, is_others)
-    })?;
+    let kept = request
+        .hub
+        .read(|state, _| refused::kept_question(state, place, origin, is_others))?;
     let Some(kept) = kept else {
         return Ok(());
     };
@@ -190,9 +189,8 @@ async fn wake_note(request: &HookRequest) -> Result<Option<OwnWords>, ApiError> 
 
 /// Creates the file that the session shall watch; `None` if that failed, because other ways wake the session too.
 async fn watched_file(request: &HookRequest) -> Result<Option<PathBuf>, ApiError> {
-    let (project, session) = (request.project(), request.session());
     let number = request.hub.read(|state, _| {
-        let (project, key) = state.sessions.resolve_key(project, session);
+        let (project, key) = request.place(state);
         Some(state.sessions.get(&project, &key)?.registered.as_ref()?.seq)
     })?;
     let Some(number) = number else {
@@ -248,9 +246,8 @@ fn with_announced(request: &HookRequest, batch: Option<Batch>) -> Result<Option<
     if !matches!(&request.event.happened, AgentEvent::Prompt { by: found, .. } if *found == by) {
         return Ok(batch);
     }
-    let (project, session) = (request.project(), request.session());
     let announced = request.hub.read(|state, _| {
-        let (project, key) = state.sessions.resolve_key(project, session);
+        let (project, key) = request.place(state);
         let lease = state.announced(&project, &key);
         let ids: BTreeSet<Seq> = lease.iter().flat_map(|(_, ids)| ids).copied().collect();
         let offered = |id: Seq| Offered {
@@ -284,9 +281,8 @@ fn with_announced(request: &HookRequest, batch: Option<Batch>) -> Result<Option<
 /// Whether a waking notification is pending. A delivery at a stop begins another turn, as a wake does, so notifications
 /// that only ride along are not delivered there by themselves.
 fn has_waking_item(request: &HookRequest) -> Result<bool, ApiError> {
-    let (project, session) = (request.project(), request.session());
     let wakes = request.hub.read(|state, waiters| {
-        let (project, key) = state.sessions.resolve_key(project, session);
+        let (project, key) = request.place(state);
         let inboxes = state.sessions.inboxes_of(&project, &key);
         inboxes.iter().any(|name| {
             let inbox = state.inboxes.get(&project, name).into_iter();
@@ -307,14 +303,13 @@ struct SessionStatus {
 }
 
 fn session_status(request: &HookRequest) -> Result<SessionStatus, ApiError> {
-    let (project, session) = (request.project(), request.session());
     let new_turn = matches!(request.event.happened, AgentEvent::Prompt { .. });
     // An extension polls between the turns, so it holds the inbox then.
     let polls = request.params.rewake && request.reporter.facts().has_extension;
     let can_sleep = !polls && wake_method(request) != WakeMethod::Never;
     let status = request.hub.read(|state, waiters| {
         let sessions = &state.sessions;
-        let (project, key) = sessions.resolve_key(project, session);
+        let (project, key) = request.place(state);
         let session = sessions.get(&project, &key);
         let shown_name = |name: &InboxName| {
             let key = sessions.resolve(&project, name);

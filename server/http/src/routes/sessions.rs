@@ -102,8 +102,11 @@ pub(super) async fn register(
         let detail = format!("'{session}' is reserved: a session has a name of its own");
         return Err(ApiError::invalid(detail));
     }
-    let place = (project.clone(), session.clone());
-    let confirmed = LocalClaim::take(&mut info).confirm(&hub, &origin, place)?;
+    let place = hub.read(|state, _| {
+        let key = state.sessions.registered_as(&project, &session, runs);
+        (project.clone(), key.clone())
+    })?;
+    let confirmed = LocalClaim::take(&mut info).confirm(&hub, &origin, &place)?;
     confirmed.fill(&mut info);
     let command = Command::Register {
         project: project.clone(),

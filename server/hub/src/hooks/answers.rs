@@ -29,11 +29,10 @@ impl HookRequest {
 
     /// The answers that the agent has not used yet as far as the hub knows, each after its question.
     fn unproven_answers(&self) -> Result<Vec<(Seq, Seq)>, Rejected> {
-        let (project, session) = (self.project(), self.session());
         let event = &self.event;
         let (subagent, dialog) = (event.subagent.as_deref(), event.dialog.as_deref());
         self.hub.read(|state, _| {
-            let (project, key) = state.sessions.resolve_key(project, session);
+            let (project, key) = self.place(state);
             let place = (&project, &key);
             state.questions.unproven_answers(place, subagent, dialog)
         })

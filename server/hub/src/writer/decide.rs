@@ -88,8 +88,15 @@ impl Writer {
     fn existed(&self, command: &Command) -> bool {
         match command {
             Command::Register {
-                project, session, ..
-            } => self.state.sessions.with_name(project, session).is_some(),
+                project,
+                session,
+                runs,
+                ..
+            } => {
+                let sessions = &self.state.sessions;
+                let key = sessions.registered_as(project, session, *runs);
+                sessions.get(project, key).is_some()
+            }
             Command::Listen {
                 project,
                 target,
