@@ -13,8 +13,8 @@ use crate::system::private::make_private;
 /// How many running jobs of one name get an id of their own.
 const MOST: usize = 100;
 
-/// What an id begins with. An agent may have the name itself: it is mostly called by its directory, and so is often the program
-/// that is built there.
+/// The beginning of each id. Without it an id could be the name of an agent, which is mostly called by its directory, as the
+/// program that is built there often is.
 const PREFIX: &str = "run-";
 
 /// The most bytes of an id without its prefix and its number.
